@@ -57,18 +57,28 @@ function partOf(
   }
 }
 
-/** People's words go in as they are, also commands; what comes from elsewhere says where from. */
-export function tagOf(message: Pick<WaitingMessage, "source">): string {
-  return isForeign(message) ? `[${message.source}] ` : "";
+/**
+ * People's words go in as they are, also commands; what comes from elsewhere says where from. In a thread that speaks
+ * with a tool all of them say so, and when: `[discord:#ops/alice 09:12] `.
+ */
+export function tagOf({ source, handle, at }: Pick<WaitingMessage, "source" | "handle" | "at">): string {
+  if (handle === undefined) return isForeign({ source }) ? `[${source}] ` : "";
+  return `[${handle}${at === undefined ? "" : ` ${timeOf(at)}`}] `;
+}
+
+/** By the clock of this machine. */
+function timeOf(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
 /**
- * In what another agent or a program wrote no line may look like one of ours. The text of a job is its maker's; what
- * it has from outside stands behind marks by now.
+ * In what another agent or a program wrote no line may look like one of ours, nor in what a person wrote among others.
+ * The text of a job is its maker's; what it has from outside stands behind marks by now.
  */
 function wordsOf(message: WaitingMessage, text: string): string {
   const isOurs = parsePrincipal(message.source).kind === "job";
-  return isForeign(message) && !isOurs ? escapeLines(text) : text;
+  const isAmongOthers = message.handle !== undefined || isForeign(message);
+  return isAmongOthers && !isOurs ? escapeLines(text) : text;
 }
 
 function imagePart(

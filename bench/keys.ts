@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { InputRequest } from "../shared/api.ts";
+import type { InputRequest } from "../shared/input-api.ts";
 import type { Measured } from "./measure.ts";
 
 /** Presses a key, and waits for what comes after an offset. */

@@ -28,6 +28,7 @@ import { Inputs } from "./threads/inputs.ts";
 import { PersonFiles } from "./threads/person-files.ts";
 import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
+import { Speaker } from "./threads/speaker.ts";
 import { Threads } from "./threads/threads.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
 import { WhoMay } from "./threads/who-may.ts";
@@ -165,8 +166,9 @@ function openRooms(
     const served = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
     return channelMessages.catchUp(served);
   };
+  const speaker = new Speaker({ vm, channels, ...place });
   const poller = new Poller({
-    ...{ vm, threads, endings, channels, homes, log, refreshChannels },
+    ...{ vm, threads, endings, channels, speaker, homes, log, refreshChannels },
     pollIntervalMs: config.pollIntervalMs,
     onBack: () => whoMay.tell(),
   });

@@ -4,7 +4,6 @@
  */
 import * as z from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
-import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
 import { ENGINE_NAMES } from "./agent/engines/engines.ts";
 import { OUTPUTS } from "./agent/events.ts";
@@ -21,7 +20,6 @@ import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
 import { anyThreadNameSchema, knownThreadId, threadIdSchema } from "./ids.ts";
-import { KEY_NAME } from "./key-name.ts";
 import { KINDS, type ThreadType } from "./kinds.ts";
 import { sourceSchema } from "./principal.ts";
 import { cleanTitle } from "./title.ts";
@@ -128,41 +126,6 @@ const notes = z.array(z.string()).optional();
 export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string(), notes });
 export type CreateReply = z.infer<typeof createReplySchema>;
 
-export const inputRequestSchema = z.union([
-  z.strictObject({
-    text: z.string(),
-    /** Whether Enter follows the text. */
-    enter: z.boolean().default(true),
-    /**
-     * Of terminals: whether the text is a paste. A program that asked for pastes (DEC mode 2004) gets it in one piece,
-     * without the control characters with which it could end before its end; any other program gets it line by line,
-     * its tabs quoted or refused (`would_complete`) if a line editor would take them for a key. `auto`: a text of
-     * several lines is a paste. `false`: every byte goes in as it is.
-     */
-    paste: z.literal([true, false, "auto"], 'must be true, false or "auto"').default("auto"),
-    /** The same id a second time types nothing: what is sent again after a lost reply goes in once. */
-    inputId: inputIdSchema.optional(),
-    /** Agents only: a person did not type all of the text, so the agent's program reads no command and no @path in it. */
-    plain: z.boolean().optional(),
-    /** Of agents: `next_turn` waits for the end of the running turn. */
-    when: z.enum(["now", "next_turn"]).optional(),
-    /** Of agents: files that were uploaded before; with any, `text` may be empty. */
-    attachments: attachmentNamesSchema.optional(),
-  }),
-  z.strictObject({
-    key: z.string().regex(KEY_NAME, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
-  }),
-]);
-export type InputRequest = z.input<typeof inputRequestSchema>;
-export const inputReplySchema = z.object({
-  sent: z.literal(true),
-  /** True where this `inputId` had gone in before. */
-  duplicate: z.boolean().optional(),
-  /** Of a text with an `inputId`: true if the terminal's program reads a line without showing it, as a password. */
-  hidden: z.boolean().optional(),
-});
-export type InputReply = z.infer<typeof inputReplySchema>;
-
 /** In a query, where everything is text: digits alone. */
 const wholeNumber = (min: number, max: number) =>
   z.preprocess(
@@ -223,6 +186,8 @@ export const outputsRequestSchema = z.strictObject({
   homeless: z.array(threadIdSchema).max(MAX_HOMELESS).optional(),
   /** The state of the served channels that the caller knows: another one is news. */
   channels: z.string().max(100).optional(),
+  /** The state of what agents want said in channels that the caller knows: another one is news. */
+  spoken: z.string().max(100).optional(),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
@@ -237,6 +202,8 @@ export const outputsReplySchema = z.object({
   homeless: z.array(knownThreadId).optional(),
   /** If the request asked: the state of the served channels now. */
   channels: z.string().optional(),
+  /** If the request asked: the state of what agents want said. */
+  spoken: z.string().optional(),
 });
 export type OutputsReply = z.infer<typeof outputsReplySchema>;
 
@@ -275,6 +242,8 @@ export const threadSchema = z.object({
   number: z.int().nullable(),
   /** Which engine an agent works with, such as `claude`; null for terminals. */
   engine: z.string().nullish(),
+  /** `message`: an agent's own words are private; it speaks with a tool. */
+  voice: z.enum(["message"]).optional(),
   /** What an agent waits for a person to decide; null if nothing. */
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */

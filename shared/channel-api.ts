@@ -7,16 +7,18 @@ import { discordIdSchema } from "./ids.ts";
 /** One bot serves one server, and each channel costs requests of its own. */
 export const MAX_CHANNELS = 50;
 
-/** What a message in the channel does: nothing, or begin an agent's thread, if it names the bot or always. */
-export const CHANNEL_MODES = ["off", "mention", "threads"] as const;
+/**
+ * What a message in the channel does: nothing; begin an agent's thread, if it names the bot or always; or go to the one
+ * agent that hears the channel.
+ */
+export const CHANNEL_MODES = ["off", "mention", "threads", "main"] as const;
 export type ChannelMode = (typeof CHANNEL_MODES)[number];
 
-const MODES = CHANNEL_MODES.join(", ");
-const NO_MAIN = `main (one agent that hears the whole channel) is not there yet; must be ${MODES}`;
+/** Of the agent that hears a channel for which nobody names another. */
+export const MAIN_AGENT = "main";
 
-/** @returns what is wrong with a mode, in words */
-export const modeProblem = ({ input }: { input?: unknown }) =>
-  input === "main" ? NO_MAIN : `must be ${MODES}`;
+/** What is wrong with a mode, in words. */
+export const modeProblem = `must be ${CHANNEL_MODES.join(", ")}`;
 
 const name = (max = 200) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
@@ -61,7 +63,7 @@ export const channelSchema = fixedChannelSchema.extend({
 export type ChannelRow = z.output<typeof channelSchema>;
 
 /** What people set of a channel. */
-export type ChannelSettings = Omit<ChannelRow, "id" | "agent" | "isFixed" | keyof ChannelPlace>;
+export type ChannelSettings = Omit<ChannelRow, "id" | "isFixed" | keyof ChannelPlace>;
 
 /** All that the relay's settings name; other rows stay. */
 export const channelsRequestSchema = z.strictObject({
@@ -86,6 +88,12 @@ export const channelRequestSchema = z.strictObject({
   directive: name().nullable().optional(),
   limits: limitChangesSchema().optional(),
   worktree: z.boolean("must be true or false").optional(),
+  /** The agent that hears the channel in mode `main`: `main`, if nobody says. */
+  agent: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/, "must be 1 to 32 characters of a-z, 0-9 and -")
+    .nullable()
+    .optional(),
 });
 export type ChannelRequest = z.output<typeof channelRequestSchema>;
 

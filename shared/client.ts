@@ -18,8 +18,6 @@ import type { Attachment } from "./agent/attachments.ts";
 import type {
   CreateReply,
   CreateRequest,
-  InputReply,
-  InputRequest,
   KillReply,
   ListQuery,
   LogQuery,
@@ -35,6 +33,7 @@ import { followEvents } from "./follow-events.ts";
 import type { HomeRequest } from "./home-api.ts";
 import { HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
+import type { InputReply, InputRequest } from "./input-api.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "./ledger-api.ts";
 import type { HealthReply, Repo } from "./machine-api.ts";
 import { agents } from "./protocol/agents.ts";

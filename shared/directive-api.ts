@@ -28,6 +28,7 @@ export const directiveSchema = z.object({
   tools: z.array(str).optional(),
   disallowedTools: z.array(str).optional(),
   mode: str.optional(),
+  voice: str.optional(),
   workspace: str.optional(),
   spawn: str.optional(),
   limits: z.record(str, z.number()),

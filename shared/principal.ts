@@ -114,3 +114,34 @@ export function describePrincipal(principal: Principal): string {
       return "threadmux";
   }
 }
+
+/** Where an agent that speaks with a tool can write to, by handles; each of its inputs is called so too. */
+export interface Address {
+  channel?: string | undefined;
+  person?: string | undefined;
+}
+
+/** `discord:#ops/alice`, `discord:#ops`, `discord:alice`. */
+export function printAddress({ channel, person }: Address): string {
+  const parts = [
+    ...(channel === undefined ? [] : [`#${channel}`]),
+    ...(person === undefined ? [] : [person]),
+  ];
+  return `discord:${parts.join("/")}`;
+}
+
+/** What {@link printAddress} wrote of a channel; undefined if it is something else. */
+export function parseAddress(text: string): { channel: string; person: string | undefined } | undefined {
+  const [, channel, person] = /^discord:#([a-z0-9-]+)(?:\/([a-z0-9-]+))?$/.exec(text) ?? [];
+  return channel === undefined ? undefined : { channel, person };
+}
+
+/** Of an agent: `thread:#12`. */
+export function printThreadAddress(name: string): string {
+  return `thread:${name}`;
+}
+
+/** The thread that such an address names. */
+export function parseThreadAddress(text: string): string | undefined {
+  return /^thread:(.+)$/s.exec(text)?.[1];
+}

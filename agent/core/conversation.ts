@@ -39,7 +39,10 @@ class Conversation {
         this.said.push({ line: initialLine(event) });
         return;
       case "user_message":
-        this.#waiting.set(event.messageId, { content: event.content, tag: tagOf(event) });
+        this.#waiting.set(event.messageId, {
+          content: event.content,
+          tag: tagOf({ ...event, at: event.ts }),
+        });
         return;
       case "message_edit": {
         const message = this.#waiting.get(event.messageId);

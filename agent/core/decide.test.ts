@@ -131,6 +131,17 @@ test("commands and plain texts go alone; a message for the next turn waits for i
   expect(nextBatch(later)).toEqual([]);
 });
 
+test("where each message has its source, people go first, and what waits for a turn's end goes alone", () => {
+  const from = (id: string, source: string, more: object = {}) =>
+    message(id, { source, handle: source, plain: true, ...more });
+  const next = (...events: Parameters<typeof fold>) => nextBatch(fold(...events)).map((one) => one.messageId);
+  const job = from("j1", "job:daily");
+  const outside = from("w1", "job:hook", { when: "next_turn" });
+  expect(next(job, from("p1", "discord:1"), outside, from("/p2", "discord:2"))).toEqual(["p1", "/p2"]);
+  expect(next(outside, job, from("t1", "thread:a"))).toEqual(["j1", "t1"]);
+  expect(next(outside, from("w2", "job:hook", { when: "next_turn" }))).toEqual(["w1"]);
+});
+
 test("hooks are let go on, unknown requests refused, each once", () => {
   const request = { toolCallId: "", isBeforeCall: false, byte: 0, bytes: 1 };
   const requests = {

@@ -72,7 +72,8 @@ function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boole
   if (isSingle && fold.deliveryIds.length + fold.messages.length > 0) {
     return warning("This thread takes no second message", line.messageId);
   }
-  const { messageId, source, content, when, replyTo, plain, hops, fromNumber, held } = line;
+  const { messageId, source, content, when, replyTo, plain, hops, fromNumber, held, handle, channelId } =
+    line;
   return {
     type: "user_message",
     messageId,
@@ -84,6 +85,8 @@ function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boole
     ...(hops !== undefined && { hops }),
     ...(fromNumber !== undefined && { fromNumber }),
     ...(held && { held }),
+    ...(handle !== undefined && { handle }),
+    ...(channelId !== undefined && { channelId }),
   };
 }
 

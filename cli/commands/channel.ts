@@ -55,7 +55,7 @@ export function addChannel(program: Command, act: Act): void {
     .description("serve a channel, or change its settings; what is not named stays as it is")
     .argument("<channel>", CHANNEL)
     .option("--dir <dir>", "where its threads run if nobody says where, below REPOS_DIR")
-    .option("--mode <mode>", "what a message in it does: off, mention, threads")
+    .option("--mode <mode>", "what a message in it does: off, mention, threads, main")
     .option("--engine <name>", `of its agents: their engine; ${USUAL}: the sidecar's`)
     .option("--model <name>", `of its agents: their model; ${USUAL}: the engine's`)
     .option("--permission-mode <mode>", `of its agents: plan, acceptEdits, …; ${USUAL}: the engine's`)

@@ -84,7 +84,15 @@ function faultsOf({ faults }: DirectivesReply): string[] {
 
 type Told = Pick<
   DirectiveReply,
-  "engine" | "model" | "permissionMode" | "tools" | "disallowedTools" | "mode" | "workspace" | "limits"
+  | "engine"
+  | "model"
+  | "permissionMode"
+  | "tools"
+  | "disallowedTools"
+  | "mode"
+  | "voice"
+  | "workspace"
+  | "limits"
 > & { inputs: Readonly<Record<string, { type: string }>> };
 
 /** What it lets its agent do, in a few words. */
@@ -98,6 +106,7 @@ function mayOf(one: Told & { space: string }): string {
     one.tools ? `tools ${one.tools.join(" ") || "none"}` : "all tools",
     one.disallowedTools && `not ${one.disallowedTools.join(" ")}`,
     one.mode === "single" && "one turn",
+    one.voice && "speaks with a tool",
     one.workspace === "worktree" && "in a worktree",
     limits.length > 0 && `at most ${limits.join(", ")}`,
     inputs.length > 0 && `inputs ${inputs.join(", ")}`,

@@ -21,6 +21,7 @@ export interface ChannelRules {
 export function mayBegin({ content }: DiscordMessage, { mode, botId }: ChannelRules): boolean {
   switch (mode) {
     case "off":
+    case "main": // there is one agent, whoever began it
       return false;
     case "mention":
       return mentionOf(botId).test(content);

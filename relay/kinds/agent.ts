@@ -55,6 +55,7 @@ function open(options: LiveThreadOptions): LiveThread {
   const content = new TranscriptContent({
     starter: findDiscordId(createdBy),
     where: thread.dir,
+    isPrivate: thread.voice === "message",
     mark: mark?.kind === "transcript" ? mark : undefined,
   });
   return openShown<TranscriptReply>(

@@ -13,8 +13,6 @@ import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachm
 import { type BlobMap, readWhole } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
-  InputReply,
-  InputRequest,
   KillReply,
   LogQuery,
   OutputsReply,
@@ -29,6 +27,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
 import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
+import type { InputReply, InputRequest } from "../../shared/input-api.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { MemoryClient } from "../../shared/memory-client.ts";
@@ -39,6 +38,7 @@ import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { SentBody } from "../../shared/protocol/route.ts";
 import type { ScreenQuery, ScreenReply } from "../../shared/screen-api.ts";
+import { VoiceClient } from "../../shared/voice-client.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { VmJobs } from "./jobs.ts";
 import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";
@@ -60,6 +60,9 @@ export class Vm {
     return new VmThread(this.#client, threadId);
   }
 
+  get voice(): VoiceClient {
+    return new VoiceClient(this.#client);
+  }
   get jobs(): VmJobs {
     return new VmJobs(this.#client);
   }

@@ -25,6 +25,7 @@ import { ChannelReplies } from "./channel-replies.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
+import { MainMessages } from "./main-messages.ts";
 import { leftOut, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
@@ -58,6 +59,7 @@ export class ChannelMessages {
   readonly #options: ChannelMessagesOptions;
   readonly #routes: ChannelRoutes;
   readonly #replies: ChannelReplies;
+  readonly #main: MainMessages;
   /** In the order in which they came it is found out where they belong. */
   readonly #routing = new KeyedQueue();
   /** By thread. */
@@ -74,6 +76,7 @@ export class ChannelMessages {
   constructor(options: ChannelMessagesOptions) {
     this.#options = { ...options, log: options.log.child({ channelId: options.channelId }) };
     this.#replies = new ChannelReplies(this.#options);
+    this.#main = new MainMessages(options);
     this.#routes = new ChannelRoutes({ ...options, isBeginning: (id) => this.#beginning.has(id) });
   }
 
@@ -197,7 +200,7 @@ export class ChannelMessages {
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
     if (ageMs <= MAX_AGE_MS) return this.#patiently(message);
-    if (answered(message) !== undefined || mayBegin(message, this.#rules))
+    if (this.#rules.mode === "main" || answered(message) !== undefined || mayBegin(message, this.#rules))
       await this.#replies.ask(message, ageMs);
     return undefined;
   }
@@ -261,6 +264,8 @@ export class ChannelMessages {
   async #handle(message: DiscordMessage): Promise<Taken> {
     const reference = answered(message);
     const threadId = reference === undefined ? undefined : await this.#routes.resolve(reference);
+    const main = this.#rules.mode === "main" ? await this.#main.find(message.author.id) : undefined;
+    if (main && [undefined, main.threadId].includes(threadId)) return this.#tellMain(main, message);
     const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
     if (taken) return taken;
     if (mayBegin(message, this.#rules)) {
@@ -293,6 +298,11 @@ export class ChannelMessages {
     await (await channel.rows())?.notePassed(inputId, threadId);
     await this.#replies.tellRest(message, missing);
     return { heard: live ? this.#tellHeard(live, message) : Promise.resolve() };
+  }
+
+  async #tellMain(main: LiveThread, message: DiscordMessage): Promise<Taken> {
+    const rest = await this.#main.take(main, { ...message, content: wordsFor(message, this.#rules) });
+    return void (await this.#replies.tellRest(message, rest));
   }
 
   /** A thread takes a message a second: what is said in the channel meanwhile does not wait for that. */
@@ -334,7 +344,7 @@ export class ChannelMessages {
     await channel.begin(message.id);
     const live = threads.find(message.id);
     const files = withFilesAlone(message, attachments, agent.reading);
-    if (live && files) await inputs.typeInto(live, files, `${message.id}.files`);
+    if (live && files) await inputs.typeInto(live, files, { inputId: `${message.id}.files` });
     await this.#replies.tellRest(message, leftOut(message, attachments, agent.reading));
   }
 }

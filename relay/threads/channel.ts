@@ -10,6 +10,7 @@ import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";
 import { moreNewsText, newsText } from "../content/lists/jobs.ts";
+import { POST } from "../delivery/ledger.ts";
 import type { Post } from "../delivery/outgoing.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -20,6 +21,8 @@ import { ChannelRows } from "./channel-rows.ts";
 import { listTurnEnds } from "./turn-ends.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
+/** So many messages are known by what they were said under. */
+const MAX_SAID = 200;
 /** So often at most it is looked at anew, so no message is edited more often. */
 const MIN_INTERVAL_MS = 3_000;
 /** So often it is looked at if no thread tells of news: threads of the API, and ends that grow old. */
@@ -52,6 +55,8 @@ export class Channel {
   readonly #rows: ChannelRows;
   /** By thread: the state in which the channel was told of it. */
   readonly #toldOf = new Map<ThreadName, string>();
+  /** By key: Discord's id of what was said last. */
+  readonly #said = new Map<string, string>();
   /** Threads of which the channel has been told the end. */
   readonly #over = new Set<DiscordId>();
   readonly #stop = new AbortController();
@@ -92,6 +97,12 @@ export class Channel {
     await (await this.#opening)?.delivery.say(name, { buttons: [], ...post });
   }
 
+  /** Discord's id of what was said under a name; undefined if it was not, or is forgotten. */
+  async findSaid(name: string): Promise<string | undefined> {
+    await this.#opening;
+    return this.#said.get(POST + name);
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
     // First the delivery: the work may wait for what it is to say.
@@ -110,6 +121,7 @@ export class Channel {
 
   #makeDelivery(rows: readonly LedgerRow[]): Opened {
     const { vm, channelId, allowedUserIds, api, budget, botId, log, now, waitScale } = this.#options;
+    for (const { key, messageId } of rows) if (messageId !== null) this.#noteSaid(key, messageId);
     const content = new ChannelContent({
       rows,
       isAllowed: (userId) => allowedUserIds.has(userId),
@@ -125,7 +137,10 @@ export class Channel {
       seen: channelId,
       owner: botId,
       putMark: () => Promise.resolve(),
-      putMessage: (key, note) => vm.putChannelMessage(channelId, key, note),
+      putMessage: async (key, note) => {
+        await vm.putChannelMessage(channelId, key, note);
+        if ("messageId" in note) this.#noteSaid(key, note.messageId);
+      },
       api,
       budget,
       botId,
@@ -135,6 +150,13 @@ export class Channel {
       onRefused: (refusal) => log.warn({ refusal }, "the channel takes nothing"),
     });
     return { delivery, content };
+  }
+
+  #noteSaid(key: string, messageId: string): void {
+    this.#said.delete(key);
+    this.#said.set(key, messageId);
+    const [oldest] = this.#said.keys();
+    if (this.#said.size > MAX_SAID && oldest !== undefined) this.#said.delete(oldest);
   }
 
   /** A background loop: a failed round is logged, and the next one comes. */

@@ -105,7 +105,8 @@ export class Homes {
         .map(({ id }) => id)
         .sort(compareIds)
         .at(-1) ?? NONE;
-    const parentId = channels.choose(thread.dir, await this.#findChannel(thread));
+    const wanted = thread.home.parentId ?? (await this.#findChannel(thread));
+    const parentId = channels.choose(thread.dir, wanted);
     await vm.thread(ownId).putHome({ after: newest, parentId });
     const channelId = await threadMaker.make({ channelId: parentId, name: threadTitle(thread) });
     threads.setBusy(channelId, true);

@@ -1,7 +1,8 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
-import { type InputRequest, isOpen } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadName } from "../../shared/ids.ts";
+import type { InputRequest } from "../../shared/input-api.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -148,11 +149,18 @@ export class Inputs {
   /**
    * A message that was written elsewhere goes into this thread.
    * @param inputId if not the message's own
+   * @param channelId where it was written, if its agent is told so
    * @returns what of it did not go in, for its writer; undefined if all did
    * @throws AppError if nothing did
    */
-  typeInto(thread: LiveThread, message: DiscordMessage, inputId?: string): Promise<string | undefined> {
-    return this.#queue.run(thread.threadId, () => this.#typeParts(message, thread, undefined, inputId));
+  typeInto(
+    thread: LiveThread,
+    message: DiscordMessage,
+    { inputId, channelId }: { inputId?: string; channelId?: DiscordId } = {},
+  ): Promise<string | undefined> {
+    const vm = thread.vm.as(message.author.id);
+    const send = (input: TextInput) => this.#send(vm, { ...input, ...(channelId && { channelId }) });
+    return this.#queue.run(thread.threadId, () => this.#typeParts(message, thread, send, inputId));
   }
 
   /** The words of a message began a thread, or went into one: its files follow, and what can't go in is named there. */
@@ -163,7 +171,7 @@ export class Inputs {
     if (!message || !thread) return;
     const { rest } = await files.wordsOf(message, thread.kind.reading);
     const fit = withFilesAlone(message, rest, thread.kind.reading);
-    if (fit) await this.typeInto(thread, fit, `${messageId}.files`);
+    if (fit) await this.typeInto(thread, fit, { inputId: `${messageId}.files` });
     await this.#replies.tellRest(message, thread, leftOut(message, rest, thread.kind.reading));
   }
 

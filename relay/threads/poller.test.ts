@@ -57,6 +57,7 @@ function busyThreads(takeMs: readonly number[]) {
   };
   const poller = new Poller({
     onBack: () => Promise.resolve(),
+    speaker: { state: "", poke: () => undefined },
     vm: { readThreads },
     threads: {
       list: () => threads,
@@ -88,6 +89,7 @@ test("a sidecar that was away is told again what it may have lost, until that wo
   const said: string[] = [];
   let reads = 0;
   const poller = new Poller({
+    speaker: { state: "", poke: () => undefined },
     vm: {
       readThreads: async () => {
         reads += 1;

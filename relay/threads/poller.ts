@@ -8,6 +8,7 @@ import type { Source, Vm } from "../sidecar/vm.ts";
 import type { Channels } from "./channels.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
+import type { Speaker } from "./speaker.ts";
 import type { Threads } from "./threads.ts";
 
 export interface PollerOptions {
@@ -16,6 +17,7 @@ export interface PollerOptions {
   endings: Pick<Endings, "closeVanished" | "showAndArchive">;
   pollIntervalMs: number;
   channels: Pick<Channels, "poke" | "state">;
+  speaker: Pick<Speaker, "state" | "poke">;
   homes: Pick<Homes, "known" | "note">;
   /** The channels, or their settings, are others: resolves once those count. */
   refreshChannels: () => Promise<void>;
@@ -87,7 +89,7 @@ export class Poller {
   /** @returns how long to wait before the next read; undefined: as usual. */
   async #readAll(): Promise<number | undefined> {
     this.#interrupt = new AbortController();
-    const { vm, threads, homes, channels, log } = this.#options;
+    const { vm, threads, homes, channels, speaker, log } = this.#options;
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
@@ -106,6 +108,7 @@ export class Poller {
         status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
         homeless: homes.known,
         channels: channels.state,
+        spoken: speaker.state,
         limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
         waitMs: waitForNewsMs,
       },
@@ -118,6 +121,7 @@ export class Poller {
     if (!replies) return 0;
     homes.note(replies.homeless ?? []);
     if (replies.channels !== undefined && replies.channels !== channels.state) this.#refreshChannels();
+    if (replies.spoken !== undefined && replies.spoken !== speaker.state) speaker.poke();
     let waitMs: number | undefined;
     for (const thread of asked) {
       const { threadId } = thread;

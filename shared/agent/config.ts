@@ -42,6 +42,11 @@ export const agentConfigSchema = z.object({
   /** The engine's own tools that it has alone; those of threadmux come besides. */
   tools: z.array(toolNameSchema).max(MAX_TOOLS).optional(),
   disallowedTools: z.array(toolNameSchema).max(MAX_TOOLS).optional(),
+  /**
+   * `message`: its own text is private, and it speaks with the tool `message` alone. Each of its inputs says where it
+   * comes from. Not set: what it writes is shown where its thread is.
+   */
+  voice: z.enum(["message"], 'must be "message", or left out').optional(),
   /** The directive that it was made by. What that says stands in the other fields. */
   directive: directiveRefSchema.optional(),
   parentThreadId: knownThreadId.optional(),

@@ -23,7 +23,13 @@ import { gateRequestFields, gateResponseFields } from "./gate-fields.ts";
 import { initialMessageFields } from "./initial-messages.ts";
 import { limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { memoryToldFields, memoryWriteFields } from "./memory-fields.ts";
-import { fromThreadFields, messageSentFields } from "./message-fields.ts";
+import {
+  fromThreadFields,
+  messageSentFields,
+  placeFields,
+  voiceDoneFields,
+  voiceMessageFields,
+} from "./message-fields.ts";
 import { OPS, type Op, opFields } from "./ops.ts";
 import { blockSchema, costSchema, cutSchema, TOOL_KINDS, toolContentSchema, usageSchema } from "./values.ts";
 
@@ -126,9 +132,16 @@ const schemas = {
     /** The text expands nothing: no commands, no @paths. */
     plain: z.boolean().optional(),
     ...fromThreadFields(),
+    ...placeFields(),
   })),
   /** The agent wrote to another thread. */
   message_sent: event("message_sent", messageSentFields),
+  voice_message: event("voice_message", voiceMessageFields),
+  voice_done: event("voice_done", voiceDoneFields),
+  /** A turn ended and said nothing to these people: the agent is told which, once. */
+  voice_held: event("voice_held", () => ({ messageIds: z.array(str).min(1) })),
+  /** It said nothing then either: each of them is told that it was read. */
+  voice_unanswered: event("voice_unanswered", () => ({ messageIds: z.array(str).min(1) })),
   /** A stored message was changed. `applied` is false if a delivery already held it: the agent has the old words. */
   message_edit: event("message_edit", () => ({
     messageId: str,

@@ -42,6 +42,8 @@ function foldUserMessage(fold: ThreadFold, event: EventOf<"user_message">): Thre
     ...(event.blobs && { blobs: event.blobs }),
     when: event.when ?? "now",
     plain: event.plain ?? false,
+    ...(event.handle !== undefined && { handle: event.handle, at: event.ts }),
+    ...(event.channelId !== undefined && { channelId: event.channelId }),
   };
   if (event.held) return holdMessage(fold, message);
   const taken = { ...fold, hops: hopsAfter(fold, event), messages: [...fold.messages, message] };
@@ -71,8 +73,8 @@ function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly
 }
 
 /** Whether the engine reads a message as a command. */
-export function isCommand({ content: [block] }: WaitingMessage): boolean {
-  return block?.type === "text" && block.text.startsWith("/");
+export function isCommand({ content: [block], handle }: WaitingMessage): boolean {
+  return handle === undefined && block?.type === "text" && block.text.startsWith("/");
 }
 
 /** Whether no person wrote it. */
@@ -84,12 +86,14 @@ export function isForeign({ source }: Pick<WaitingMessage, "source">): boolean {
  * Whether a message is not a person's typed words alone. Then the engine must read no command and no @path in it: an
  * @path would bring a file of the machine into the model's context, without an ask.
  */
-export function expandsNothing(message: Pick<WaitingMessage, "source" | "plain" | "content">): boolean {
+export function expandsNothing(
+  message: Pick<WaitingMessage, "source" | "plain" | "content" | "handle">,
+): boolean {
   // The engine is told a file's name and place as text.
   const hasPathInName = message.content.some(
     (block) => block.type !== "text" && JSON.stringify(block).includes("@"),
   );
-  return message.plain || isForeign(message) || hasPathInName;
+  return message.plain || message.handle !== undefined || isForeign(message) || hasPathInName;
 }
 
 function foldUpdate(

@@ -1,6 +1,6 @@
 /** What a transcript comes to: the value of `foldEvents`. */
 
-import type { ThreadId } from "../ids.ts";
+import type { DiscordId, ThreadId } from "../ids.ts";
 import type { Source } from "../principal.ts";
 import type { BlobMap } from "./bound.ts";
 import type { LimitsOfChild, Use } from "./budget.ts";
@@ -48,6 +48,8 @@ export interface ThreadFold {
   held?: WaitingMessage[] | undefined;
   /** So many messages of agents, one upon the other, have led to this, without a person's. */
   hops?: number;
+  /** Of an agent that speaks with a tool. */
+  voice?: VoiceFold;
   /** Noted, and not completed. */
   deliveries: OpenDelivery[];
   /** The last hundred, completed ones too: echoes name them. */
@@ -157,6 +159,28 @@ export interface WaitingMessage {
   blobs?: BlobMap;
   when: "now" | "next_turn";
   plain: boolean;
+  /** What it is called by in a thread that speaks with a tool, and when it was written. */
+  handle?: string | undefined;
+  channelId?: DiscordId | undefined;
+  at?: string | undefined;
+}
+
+export interface VoiceFold {
+  /** People's messages that it has read, and neither answered nor settled otherwise. */
+  owed: {
+    messageId: string;
+    source: Source;
+    handle: string;
+    channelId: DiscordId;
+    at: string;
+    seq: number;
+  }[];
+  /** Its newest calls of the tools that speak. */
+  calls: { callId: string; seq: number }[];
+  /** What those have said. */
+  said: { callId: string; messageId: string; address: string }[];
+  /** Of those owed, the ones that it was told of. */
+  heldIds: string[];
 }
 
 export interface OpenDelivery {

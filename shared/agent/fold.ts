@@ -14,6 +14,7 @@ import { hasAskOfWork } from "./fold-held.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
+import { foldVoice } from "./fold-voice.ts";
 import { foldMode } from "./modes.ts";
 import { childWait, isQueued } from "./waits.ts";
 
@@ -69,10 +70,8 @@ export function emptyFold(): ThreadFold {
 /** The fold with one more event; `fold` itself is not changed. */
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
-  const folded = foldGates(
-    foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event),
-    event,
-  );
+  const heard = foldVoice(foldMessage(next, event), event);
+  const folded = foldGates(foldEngine(foldTurn(foldAsk(heard, event), event), event), event);
   const mode = foldMode(folded.chosen, event, folded.engine?.engine);
   const after = { ...folded, chosen: { model: folded.chosen.model, ...mode } };
   return { ...after, clock: foldClock(fold, after, event) };

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { type Source, sourceSchema } from "../principal.ts";
-import { fromThreadFields } from "./message-fields.ts";
+import { fromThreadFields, placeFields } from "./message-fields.ts";
 import { OPS, type Op, type OpName, opFields } from "./ops.ts";
 import { blockSchema, cutSchema } from "./values.ts";
 
@@ -33,6 +33,7 @@ const schemas = {
     /** No commands and no @paths are read in it: for webhooks and other threads. */
     plain: z.boolean().optional(),
     ...fromThreadFields(),
+    ...placeFields(),
   })),
   edit: line("edit", () => ({
     messageId: str.min(1),
@@ -64,6 +65,8 @@ const schemas = {
         "thread_spawned",
         "thread_ended",
         "message_sent",
+        "voice_message",
+        "voice_done",
         "file_sent",
         "memory_write",
         "notice",

@@ -1,6 +1,6 @@
 /** What events and inbox lines say of messages that agents write to each other. */
 import * as z from "zod";
-import { knownThreadId } from "../ids.ts";
+import { knownDiscordId, knownThreadId } from "../ids.ts";
 
 /** Why a message waits for a person: too many before it without one, or its writer may do less than its reader. */
 export const HOLD_REASONS = ["hops", "rights"] as const;
@@ -27,4 +27,31 @@ export const messageSentFields = () => ({
   number: z.number().int().positive().optional(),
   text: z.string(),
   held: z.enum(HOLD_REASONS).optional(),
+});
+
+/** Of an input of a thread that speaks with a tool: its writer is an address there. */
+export const placeFields = () => ({
+  /** Such as `discord:#ops/alice`: what stands before the text, and where an answer can go. */
+  handle: z.string().min(1).max(200).optional(),
+  /** The channel in Discord that it was written in. */
+  channelId: knownDiscordId.optional(),
+});
+
+/** Of the event in the transcript of an agent that speaks with a tool: it has said something in a channel. */
+export const voiceMessageFields = () => ({
+  /** `m17`. */
+  messageId: z.string(),
+  /** The call that said it. */
+  callId: z.string(),
+  address: z.string(),
+  channelId: knownDiscordId,
+  /** The person whom it answers. */
+  personId: z.string().optional(),
+  text: z.string(),
+});
+
+/** It has nothing to say to those whose messages it has read. */
+export const voiceDoneFields = () => ({
+  callId: z.string(),
+  why: z.string().optional(),
 });

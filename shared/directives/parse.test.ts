@@ -86,9 +86,9 @@ test.each([
     /^a\.md:6: threadmux\.limits\.turn: is no/,
   ],
   [
-    "a voice",
-    head(`${good}\nthreadmux:\n  mode: single\n  voice: message`),
-    /^a\.md:6: threadmux\.voice: threadmux gives no/,
+    "a voice that is none",
+    head(`${good}\nthreadmux:\n  mode: single\n  voice: loud`),
+    /^a\.md:6: threadmux\.voice: must be message/,
   ],
   [
     "gates",
@@ -222,7 +222,7 @@ const WRONG: [block: "top" | "ours" | "inputs", line: string, field: string][] =
   ["top", "effort: [x]", "effort"],
   ["top", "prototype: !x 1", "prototype"],
   ["top", "hasOwnProperty: 1", "hasOwnProperty"],
-  ["ours", "voice: message", "threadmux.voice"],
+  ["ours", "voice: loud", "threadmux.voice"],
   ["ours", "gates: {}", "threadmux.gates"],
   ["ours", "gates: [{ at: before_step }]", "threadmux.gates.0.by"],
   ["ours", "gates: [{ at: before_step, by: 'directive:' }]", "threadmux.gates.0.by"],

@@ -28,6 +28,7 @@ export interface Directive {
   engine?: NonNullable<Head["threadmux"]>["engine"];
   mode?: "conversation" | "single";
   limits: Readonly<Record<string, number>>;
+  voice?: "message";
   workspace?: "shared" | "worktree";
   outputSchema?: Record<string, unknown>;
   inputs: InputSpecs;
@@ -153,7 +154,7 @@ function faultsOfText(text: string, firstLine: number, inputs?: InputSpecs): Fau
 
 function directiveOf(head: Head, text: string): Directive {
   const { name, description, tools, disallowedTools, model, effort, permissionMode, threadmux = {} } = head;
-  const { engine, mode, limits = {}, outputSchema, inputs = {}, spawn } = threadmux;
+  const { engine, mode, voice, limits = {}, outputSchema, inputs = {}, spawn } = threadmux;
   const workspace = threadmux.workspace ?? (head.isolation === "worktree" ? "worktree" : undefined);
   const calls = head.maxTurns !== undefined && hasCalls ? { calls: head.maxTurns } : {};
   return {
@@ -165,6 +166,7 @@ function directiveOf(head: Head, text: string): Directive {
     ...(permissionMode !== undefined && { permissionMode }),
     ...(engine && { engine }),
     ...(mode && { mode }),
+    ...(voice && { voice }),
     ...(workspace && { workspace }),
     ...(outputSchema && { outputSchema }),
     ...(spawn && { spawn }),

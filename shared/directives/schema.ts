@@ -30,9 +30,6 @@ const tools = z.preprocess(
 const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>
   z.enum(names, `must be ${names.length > 1 ? "one of " : ""}${names.join(", ")}`);
 
-const notYet = (what: string) =>
-  z.never(`threadmux ${what} yet, and a directive must not seem to: leave it out`).optional();
-
 const blockSchema = z.strictObject(
   {
     engine: oneOf(ENGINE_NAMES).optional(),
@@ -46,7 +43,7 @@ const blockSchema = z.strictObject(
       .optional(),
     /** How `spawn_thread` waits for it. A `single` one takes no message after its first turn. */
     spawn: oneOf(["await", "async", "single"]).optional(),
-    voice: notYet("gives no agent a voice of its own"),
+    voice: oneOf(["message"]).optional(),
     gates: gatesSchema.optional(),
   },
   notFields("must be a block of fields"),

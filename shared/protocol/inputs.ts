@@ -1,6 +1,6 @@
 /** Inputs: what is typed into terminals and said to agents. */
 import { amendRequestSchema, controlReplySchema } from "../agent/api.ts";
-import { inputReplySchema, inputRequestSchema } from "../api.ts";
+import { inputReplySchema, inputRequestSchema } from "../input-api.ts";
 import { HELPER } from "./example-threads.ts";
 import { route } from "./route.ts";
 

@@ -2,7 +2,7 @@
  * One definition a route. The server's handlers, the typed client, the console's rights, OpenAPI, `docs/api.md`, and the
  * names in the log and in the metrics all come from it.
  */
-import type * as z from "zod";
+import * as z from "zod";
 import { blobNameSchema } from "../agent/api.ts";
 import { attachmentNameSchema } from "../agent/attachments.ts";
 import type { ErrorCode } from "../errors.ts";
@@ -25,6 +25,8 @@ export const PARAMS = {
   newsId: { field: "newsId", schema: newsIdSchema },
   inputId: { field: "inputId" },
   requestId: { field: "requestId" },
+  /** Of a message of an agent: `17`. */
+  spokenId: { field: "spokenId", schema: z.string().regex(/^[1-9]\d{0,14}$/, "must be a number") },
 } as const satisfies Record<string, { field: string; schema?: z.ZodType<string> }>;
 
 export type ParamName = keyof typeof PARAMS;

@@ -17,10 +17,11 @@ import { people } from "./people.ts";
 import type { Route } from "./route.ts";
 import { sidecar } from "./sidecar.ts";
 import { threads } from "./threads.ts";
+import { voice } from "./voice.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, sidecar },
+  ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, voice, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -106,13 +106,7 @@ test("what is wrong is named, and changes nothing", async () => {
     [SHOP, { dir: "out" }, "invalid_directory", /dir: .*outside/],
     [SHOP, { dir: "missing" }, "invalid_directory", /dir: .*does not exist/],
     [SHOP, { dir: "" }, "invalid_request", /dir: must not be empty/],
-    [
-      SHOP,
-      { mode: "main" },
-      "invalid_request",
-      /mode: main .*is not there yet; must be off, mention, threads/,
-    ],
-    [SHOP, { mode: "on" }, "invalid_request", /mode: must be off, mention, threads/],
+    [SHOP, { mode: "on" }, "invalid_request", /mode: must be off, mention, threads, main/],
     [SHOP, { engine: "gpt" }, "invalid_request", /engine: must be claude/],
     [SHOP, { permissionMode: "everything" }, "unsupported", /^permissionMode: must be one of /],
     [SHOP, { permissionMode: "bypassPermissions" }, "unsupported", /^permissionMode: .*ALLOW_BYPASS=1/],
@@ -195,7 +189,6 @@ test("from a shell", async () => {
     `${FIRST}\t\tmention\t.\t\tset by the relay's own settings\n${SHOP}\t#shop\tthreads\tshop\t\t\n`,
   );
   for (const [args, words] of [
-    [["set", SHOP, "--mode", "main"], /--mode: main .*is not there yet/],
     [["set", SHOP, "--engine", "gpt"], /--engine: must be claude/],
     [["set", "toys"], /there is none called "toys"/],
     [["set", FIRST, "--mode", "off"], /DISCORD_CHANNEL_ID/],

@@ -271,12 +271,10 @@ test("on the command line: listed, checked, and used", async () => {
   );
   const json = (await cli.json("directives", "shop")) as { directives: { as: string }[]; faults: unknown[] };
   expect(json.directives.map(({ as }) => as)).toContain("plain");
-  const file = put("bad", "---\nname: bad\ndescription: d\nthreadmux:\n  voice: message\n---\nx", tools.path);
+  const file = put("bad", "---\nname: bad\ndescription: d\nthreadmux:\n  voice: loud\n---\nx", tools.path);
   const checked = await cli.call(["directives", "check", file]);
   expect(checked).toMatchObject({ code: 1, stdout: "" });
-  expect(checked.stderr).toMatch(
-    /bad\.md:5: threadmux\.voice: threadmux gives no agent a voice of its own yet/,
-  );
+  expect(checked.stderr).toMatch(/bad\.md:5: threadmux\.voice: must be message/);
   const good = await cli.call(["directives", "check", put("good", REVIEWER, tools.path)]);
   expect(good).toMatchObject({ code: 0 });
   expect(good.stderr).toContain("hooks: is not honoured");

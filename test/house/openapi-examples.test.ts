@@ -22,9 +22,11 @@ interface Operation {
 
 /** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
 const WITHOUT = [
+  "/channel/:channelId/main",
   "/conversations/take",
   "/jobs/:job/test", // needs the hook's door
   "/memory/undo",
+  "/spoken/:spokenId",
   "/thread/:id/asks/:requestId",
   "/thread/:id/blobs/:sha256",
   "/thread/:id/worktree/merge",

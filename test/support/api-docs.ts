@@ -21,6 +21,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   conversations: "Conversations that were begun by hand",
   jobs: "Jobs",
   memory: "Memory",
+  voice: "Agents that hear a channel",
   sidecar: "The sidecar",
 };
 

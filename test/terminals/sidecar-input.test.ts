@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { InputRequest } from "../../shared/api.ts";
+import type { InputRequest } from "../../shared/input-api.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "../support/threads.ts";
 import { until, untilValue } from "../support/wait.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { InputRequest } from "../../shared/api.ts";
+import type { InputRequest } from "../../shared/input-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, refusal, untilOutput } from "../support/threads.ts";

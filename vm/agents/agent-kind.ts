@@ -1,6 +1,5 @@
 /** An agent: a conversation with a coding agent, driven by a runner in the thread's pane whenever there is work. */
 
-import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { doingOf, emptyFold, turnNowOf } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
@@ -25,10 +24,11 @@ import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
 import { chooseLaunch, type Launch, type LaunchOptions, notInstalled } from "./launch.ts";
+import { MessageLines } from "./message-lines.ts";
 import { checkOutputSchema } from "./output-schema.ts";
-import { findNarrowMode, letIn, markedConfig, refuseUnmarkable } from "./outside.ts";
+import { findNarrowMode, markedConfig, refuseUnmarkable } from "./outside.ts";
 import type { Removal } from "./removal.ts";
-import { beginningLines, checkMessage, killLine, messageLine, threadConfig } from "./requests.ts";
+import { beginningLines, checkMessage, killLine, threadConfig } from "./requests.ts";
 import { refuseIfFull } from "./room.ts";
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
@@ -59,9 +59,11 @@ export interface AgentKindOptions {
 
 export class AgentKind implements Kind {
   readonly #options: AgentKindOptions;
+  readonly #lines: MessageLines;
 
   constructor(options: AgentKindOptions) {
     this.#options = options;
+    this.#lines = new MessageLines(options);
   }
 
   /**
@@ -112,12 +114,11 @@ export class AgentKind implements Kind {
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
     const { inputId, hops, plain } = request;
-    const outside = { folder: folders.of(thread.threadId), by: thread.createdBy, now: now() };
-    const { files, before } = letIn(request.outside, outside);
-    const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops, files };
+    const first = { inputId, text: thread.command, by: thread.createdBy, plain, hops };
+    const told = { ...first, outside: request.outside };
     // One that goes on from another conversation may wait for its first message.
-    const message = thread.command === "" ? [] : [messageLine(thread.command, first, now())];
-    const lines = [...beginningLines(request, now()), ...before, ...message];
+    const message = thread.command === "" ? [] : this.#lines.of(thread.threadId, told, []);
+    const lines = [...beginningLines(request, now()), ...message];
     if (lines.length === 0) return;
     agents.get(thread.threadId).append(lines);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
@@ -176,7 +177,7 @@ export class AgentKind implements Kind {
     input: Omit<Exclude<Input, { key: string }>, "enter" | "paste">,
     before: readonly InboxLine[] = [],
   ): Promise<void> {
-    const { store, agents, folders, attachments, now } = this.#options;
+    const { store, agents, folders, attachments } = this.#options;
     const { threadId } = thread;
     const files = await attachments.blocksOf(threadId, input.attachments ?? []);
     checkMessage(input.text, files);
@@ -187,16 +188,13 @@ export class AgentKind implements Kind {
         "This thread takes no second message: it was made with agent.mode single.",
       );
     }
-    const { inputId, by, plain, when } = input;
-    const messageId = inputId ?? randomUUID();
-    const place = { folder: folders.of(threadId), by, now: now() };
-    const outside = letIn(input.outside, place, () =>
+    const { inputId } = input;
+    const lines = this.#lines.of(threadId, input, files, () =>
       findNarrowMode(folders.findConfig(threadId)?.agent, agents.get(threadId)),
     );
-    const all = [...files, ...outside.files];
-    const line = messageLine(input.text, { messageId, by, plain, when, files: all }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
-    await this.append(thread, [...before, ...outside.before, line]);
+    await this.append(thread, [...before, ...lines]);
+    this.#lines.noteHeard(threadId, lines);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");
   }
 

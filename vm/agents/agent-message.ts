@@ -3,7 +3,7 @@ import type { AgentConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { HoldReason } from "../../shared/agent/message-fields.ts";
 import { AppError } from "../../shared/errors.ts";
-import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
+import { printPrincipal, printThreadAddress, threadPrincipal } from "../../shared/principal.ts";
 
 export interface AgentMessage {
   messageId: string;
@@ -15,11 +15,13 @@ export interface AgentMessage {
   held?: HoldReason | undefined;
   /** Its writer is marked, and so is its reader: where the text from outside came from. */
   marks?: string | undefined;
+  /** Of the thread that gets it. */
+  voice?: AgentConfig["voice"];
 }
 
 /** It expands nothing: no commands, no @paths. */
 export function agentMessageLine(
-  { messageId, from, fromNumber, text, hops, held }: AgentMessage,
+  { messageId, from, fromNumber, text, hops, held, voice }: AgentMessage,
   now: number,
 ): InboxLine {
   return {
@@ -32,6 +34,7 @@ export function agentMessageLine(
     hops,
     ...(fromNumber !== undefined && { fromNumber }),
     ...(held && { held }),
+    ...(voice && { handle: printThreadAddress(fromNumber === undefined ? from : `#${fromNumber}`) }),
   };
 }
 

@@ -158,14 +158,14 @@ export class Agents {
 
   /** What needs people, over all open agents; of the turns that ended, those of the last so many hours. */
   listInbox({ hours }: InboxQuery): InboxItem[] {
-    const { store, kind, now } = this.#options;
+    const { store, kind, folders, now } = this.#options;
     const open = store.threads.list("open").flatMap((thread) => {
       const { threadId } = thread;
       const agent = store.agents.find(threadId);
       if (!agent) return [];
       const { channelId: home, parentId: channelId } = store.homes.find(threadId) ?? {};
-      const lastTurn = store.steps.findLastTurn(threadId);
-      return [{ thread, agent, home, channelId, now: kind.describeAgent(agent), lastTurn }];
+      const known = { thread, agent, home, channelId, now: kind.describeAgent(agent) };
+      return [{ ...known, ...folders.madeBy(threadId), lastTurn: store.steps.findLastTurn(threadId) }];
     });
     return listInbox(open, store.asks.listOpen(), now() - hours * 3_600_000);
   }
@@ -283,10 +283,10 @@ export class Agents {
       const thread = this.#getOpen(threadId);
       const agent = agents.get(threadId);
       if (agent.hasMessage(message.messageId)) return;
-      const mode = folders.findConfig(threadId)?.agent.mode;
+      const { mode, voice } = folders.findConfig(threadId)?.agent ?? {};
       refuseMessage(agent, { mode, isLocked: store.agents.find(threadId)?.isLocked });
       const before = markLines(this.#options, threadId, message.marks, threadPrincipal(message.from));
-      await kind.append(thread, [...before, agentMessageLine(message, now())]);
+      await kind.append(thread, [...before, agentMessageLine({ ...message, voice }, now())]);
     });
   }
 

@@ -244,12 +244,15 @@ export class Branches {
 
   /**
    * As the parent was made, with what people had chosen by then. A branch spends for itself, and of a child it is no
-   * child of the agent that spawned that one: a person made it.
+   * child of the agent that spawned that one: a person made it. It hears no channel, so its words are its voice.
    */
   #configOf(threadId: ThreadId, { point }: Prepared): AgentConfig {
     const { folders } = this.#options;
-    const { parentThreadId: _, ...agent } =
-      folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
+    const {
+      parentThreadId: _,
+      voice: __,
+      ...agent
+    } = folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
     const { modeId, model } = point.chosen;
     const { modes } = ENGINES[agent.engine].capabilities;
     const mayTakeMode = modeId !== modes?.bypass || agent.permissionMode === modeId;

@@ -6,6 +6,7 @@ import {
   type ChannelRow,
   type ChannelSettings,
   type FixedChannel,
+  MAIN_AGENT,
   MAX_CHANNELS,
 } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -30,7 +31,7 @@ const MAX_NAMED = 10;
 
 const NEW: ChannelSettings = {
   ...{ dir: ".", mode: "off", engine: null, model: null, permissionMode: null, limits: {} },
-  ...{ directive: null, worktree: false },
+  ...{ directive: null, worktree: false, agent: null },
 };
 
 export class Channels {
@@ -74,8 +75,23 @@ export class Channels {
     const limits = withChanges(before.limits, changes);
     const settings: ChannelSettings = { ...before, ...definedOf(request), ...place, limits };
     this.#refuseUnsupported(settings);
+    this.#refuseSecond(known, settings);
     store.channels.put(channelId, settings);
     return this.#get(channelId);
+  }
+
+  /** One agent hears a channel: another one would miss what was said before, and both would answer. */
+  #refuseSecond(known: ChannelRow | undefined, { mode, agent }: ChannelSettings): void {
+    const { store } = this.#options;
+    const before = known?.mode === "main" ? (known.agent ?? MAIN_AGENT) : undefined;
+    if (before === undefined || mode !== "main" || (agent ?? MAIN_AGENT) === before) return;
+    const threadId = store.spoken.findMain(before);
+    const number = threadId === undefined ? undefined : store.agents.find(threadId)?.number;
+    const called = number === undefined ? before : `${before} (#${number})`;
+    throw new AppError(
+      "unsupported",
+      `agent: ${called} hears this channel; set another mode first, if another agent is to hear it.`,
+    );
   }
 
   #find(channelId: DiscordId): ChannelRow | undefined {
@@ -118,9 +134,10 @@ export class Channels {
     );
   }
 
-  #refuseUnsupported({ engine, model, permissionMode, limits }: ChannelSettings): void {
+  #refuseUnsupported({ mode, engine, model, permissionMode, limits }: ChannelSettings): void {
     const { settings } = this.#options;
-    const agent = agentConfigSchema.parse({ ...chosenOf({ model, permissionMode }), limits });
+    const voice = mode === "main" ? { voice: "message" } : {};
+    const agent = agentConfigSchema.parse({ ...chosenOf({ model, permissionMode }), ...voice, limits });
     const chosen = engine === null ? {} : { engine: agentConfigSchema.shape.engine.parse(engine) };
     // Of the engine alone it is asked, so it does not matter where its program lies.
     refuseUnsupported(agent, chooseLaunch(chosen, settings, "").engine, settings, "");
@@ -129,8 +146,8 @@ export class Channels {
 
 function settingsOf(row: ChannelRow | undefined): ChannelSettings {
   if (!row) return NEW;
-  const { dir, mode, engine, model, permissionMode, directive, limits, worktree } = row;
-  return { dir, mode, engine, model, permissionMode, directive, limits, worktree };
+  const { dir, mode, engine, model, permissionMode, directive, limits, worktree, agent } = row;
+  return { dir, mode, engine, model, permissionMode, directive, limits, worktree, agent };
 }
 
 function withChanges(

@@ -30,6 +30,7 @@ interface Known {
   engine: string | undefined;
   isSingle: boolean;
   directive: string | undefined;
+  voice: "message" | undefined;
 }
 
 export class AgentFolders {
@@ -133,17 +134,23 @@ export class AgentFolders {
   }
 
   /** As a thread's description has the two. */
-  madeBy(threadId: ThreadId): { engine: string | null; directive: string | null } {
-    const { engine = null, directive = null } = this.#knownOf(threadId) ?? {};
-    return { engine, directive };
+  madeBy(threadId: ThreadId): { engine: string | null; directive: string | null; voice?: "message" } {
+    const { engine, directive, voice } = this.#knownOf(threadId) ?? {};
+    return { engine: engine ?? null, directive: directive ?? null, ...(voice && { voice }) };
   }
 
-  #knownOf(threadId: ThreadId) {
+  #knownOf(threadId: ThreadId): Partial<Known> | undefined {
     if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
-      const { parentThreadId: parentId, engine, mode, directive } = this.findConfig(threadId)?.agent ?? {};
+      const {
+        parentThreadId: parentId,
+        engine,
+        mode,
+        voice,
+        directive,
+      } = this.findConfig(threadId)?.agent ?? {};
       const isSingle = mode === "single";
-      this.#known.set(threadId, { parentId, engine, isSingle, directive: directive?.name });
+      this.#known.set(threadId, { parentId, engine, isSingle, voice, directive: directive?.name });
     }
     return this.#known.get(threadId);
   }

@@ -26,7 +26,7 @@ export interface FoundMessage {
 }
 
 /** What tells one event of a type from another. */
-export type NotedField = "fileId" | "messageId" | "noteId" | "threadId" | "title";
+export type NotedField = "callId" | "fileId" | "messageId" | "noteId" | "threadId" | "title";
 /** Of events that the sidecar knows of. */
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
 

@@ -21,6 +21,8 @@ export interface OpenAgent {
   channelId?: DiscordId | null | undefined;
   now: Pick<AgentRow, "status" | "problem">;
   lastTurn: StepRow | undefined;
+  /** Its words are private: it speaks with a tool. */
+  voice?: "message";
 }
 
 /**
@@ -53,6 +55,7 @@ function findFailure(open: OpenAgent): InboxItem | undefined {
 /** A turn that a person stopped is no news to them; one that was cut off goes on or fails. */
 function findEnd(open: OpenAgent, sinceMs: number): InboxItem | undefined {
   const { now, lastTurn } = open;
+  if (open.voice) return undefined; // it says itself what people should know
   if (!isAtRest(now.status) || lastTurn?.status !== "completed" || lastTurn.endedAt === null)
     return undefined;
   const { endedAt: at, reason } = lastTurn;

@@ -11,6 +11,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import { job, type Principal, printPrincipal } from "../../shared/principal.ts";
 import type { Launch } from "./launch.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
+import type { Place } from "./sources.ts";
 
 /** A message lies in a file, so only the inbox's reader bounds it. */
 const MAX_MESSAGE_BYTES = 512 * 1024;
@@ -90,10 +91,11 @@ export function messageLine(
     files?: readonly Block[];
     /** Of a child's first one. */
     hops?: number | undefined;
+    place?: Place | undefined;
   },
   now: number,
 ): InboxLine {
-  const { messageId, by, when, plain, files = [], hops } = more;
+  const { messageId, by, when, plain, files = [], hops, place } = more;
   const content = contentOf(text, files);
   const line = { ts: at(now), op: "message" as const, messageId, source: printPrincipal(by), content };
   return {
@@ -101,6 +103,7 @@ export function messageLine(
     ...(when !== undefined && { when }),
     ...(plain && { plain }),
     ...(hops !== undefined && { hops }),
+    ...place,
   };
 }
 

@@ -22,6 +22,7 @@ const NEEDS = {
   tools: "toolRules",
   disallowedTools: "toolRules",
   outputSchema: "outputSchema",
+  voice: "tools",
 } as const satisfies Partial<Record<keyof AgentConfig, keyof Capabilities>>;
 type Needing = keyof typeof NEEDS;
 

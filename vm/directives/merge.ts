@@ -55,6 +55,7 @@ export function mergeDirective(
       ...(permissionMode !== undefined && { permissionMode }),
       ...(tools && { tools }),
       ...(disallowedTools.length > 0 && { disallowedTools }),
+      ...(directive.voice && { voice: directive.voice }),
       mode: directive.mode === "single" ? "single" : agent.mode,
       workspace: directive.workspace === "worktree" ? "worktree" : agent.workspace,
       limits: tighterLimits(agent.limits, directive.limits),
@@ -84,7 +85,7 @@ export function mergeForChild(
   { agent, command, inputs }: { agent: AgentConfig; command: string; inputs: InputValues },
   found: FoundDirective,
 ): AppliedToChild {
-  const { name, engine, workspace, model, spawn } = found.directive;
+  const { name, engine, workspace, voice, model, spawn } = found.directive;
   const refuse = (why: string) => {
     throw new AppError("unsupported", `directive: ${name} ${why}`);
   };
@@ -92,6 +93,7 @@ export function mergeForChild(
     refuse(`is for the engine ${engine}, and a child works with its parent's, ${agent.engine}.`);
   if (workspace === "worktree")
     refuse("works in a worktree of its own, and a child works where its parent does.");
+  if (voice) refuse("keeps its own words to itself, and a child answers its parent with them.");
   const { systemPrompt: _, directive: __, ...own } = agent;
   const asked = { ...own, ...(model !== undefined && { model }) };
   const merged = mergeDirective({ agent: asked, command, inputs }, found, agent.engine);

@@ -27,6 +27,7 @@ import { type OutputServices, outputHandlers } from "./handlers/output.ts";
 import { type PeopleServices, peopleHandlers } from "./handlers/people.ts";
 import { type SidecarServices, sidecarHandlers } from "./handlers/sidecar.ts";
 import { type ThreadServices, threadHandlers } from "./handlers/threads.ts";
+import { type VoiceServices, voiceHandlers } from "./handlers/voice.ts";
 import { type McpRoutesOptions, mcpRoutes } from "./mcp-routes.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 
@@ -43,6 +44,7 @@ export type Services = ThreadServices &
   EngineServices &
   JobServices &
   MemoryServices &
+  VoiceServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -98,6 +100,7 @@ function handlersOf(services: Services): ApiHandlers {
     directives: directiveHandlers(services),
     jobs: jobHandlers(services),
     memory: memoryHandlers(services),
+    voice: voiceHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

@@ -23,13 +23,16 @@ export function messageTool({
   messages,
   children,
   homes,
+  isFor,
 }: {
   messages: Messages;
   children: Children;
   homes: Pick<Homes, "find">;
+  isFor: NonNullable<Tool["isFor"]>;
 }): Tool {
   return {
     name: "message",
+    isFor,
     description:
       "Writes to another agent of your family: your parent, a child of yours, or any other that descends from the same first agent. It reads it between two of its steps, or begins a turn. People see it in both threads. Write only what the other one needs: no thanks, no receipts.",
     inputSchema: message,

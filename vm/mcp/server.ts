@@ -63,8 +63,9 @@ export class McpServer {
   }
 
   async #call(name: string, call: Parameters<Tool["run"]>[0]) {
-    const tool = this.#tools.find((one) => one.name === name);
     const { threadId } = call;
+    const named = this.#tools.filter((one) => one.name === name);
+    const tool = named.find(({ isFor }) => isFor?.(threadId) ?? true) ?? named[0];
     const underWay = this.#calls.get(threadId) ?? 0;
     this.#calls.set(threadId, underWay + 1);
     try {

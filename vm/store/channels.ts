@@ -92,7 +92,7 @@ export class ChannelTable {
   /** Of a channel that is not fixed. */
   put(channelId: string, { limits, worktree, ...settings }: ChannelSettings): void {
     const values = { ...settings, limits: JSON.stringify(limits), worktree: Number(worktree) };
-    this.#put.run({ ...values, id: channelId, isFixed: 0, agent: null, name: null, problem: null });
+    this.#put.run({ ...values, id: channelId, isFixed: 0, name: null, problem: null });
     this.#onChange();
   }
 

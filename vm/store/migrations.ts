@@ -1,5 +1,6 @@
 /** The database's schema, one entry a version; an entry is never changed once it has been released. */
 import type Database from "better-sqlite3";
+import { VOICE_SCHEMA } from "./voice-schema.ts";
 
 /** The version that the first entry makes. Those before it were never released. */
 const FIRST_VERSION = 16;
@@ -288,6 +289,7 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE job_runs ADD COLUMN report TEXT;
   CREATE INDEX job_runs_of_thread ON job_runs (thread_id) WHERE thread_id IS NOT NULL;
   `,
+  VOICE_SCHEMA,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -11,6 +11,7 @@ import { ChannelTable } from "./channels.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { EventTable } from "./events.ts";
+import { HandleTable } from "./handles.ts";
 import { HomeTable } from "./homes.ts";
 import { HookRequestTable } from "./hook-requests.ts";
 import { InputTable } from "./inputs.ts";
@@ -21,6 +22,7 @@ import { KeptMessageTable } from "./kept-messages.ts";
 import { MemoryWriteTable } from "./memory-writes.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
 import { PeopleTable } from "./people.ts";
+import { SpokenTable } from "./spoken.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
 
@@ -28,6 +30,8 @@ import { ThreadTable } from "./threads.ts";
 export const HOMELESS = "";
 /** As {@link HOMELESS}: the channels that the relay serves, or their settings, are others. */
 export const CHANNELS = "#";
+/** As {@link HOMELESS}: an agent wants something said in a channel. */
+export const SPOKEN = "@";
 
 export interface Store {
   readonly threads: ThreadTable;
@@ -43,6 +47,8 @@ export interface Store {
   readonly homes: HomeTable;
   readonly budgets: BudgetTable;
   readonly people: PeopleTable;
+  readonly handles: HandleTable;
+  readonly spoken: SpokenTable;
   readonly channels: ChannelTable;
   readonly hookRequests: HookRequestTable;
   readonly jobs: JobTable;
@@ -56,7 +62,7 @@ export interface Store {
 
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
- * @param onChange is told each thread that has changed, before a surrounding transaction ends, {@link HOMELESS}, and {@link CHANNELS}.
+ * @param onChange is told each thread that has changed, before a surrounding transaction ends, {@link HOMELESS}, {@link CHANNELS}, and {@link SPOKEN}.
  * @throws Error if it is of a version that this threadmux does not know, or damaged.
  */
 export function openStore(file: string, onChange: (key: string) => void = () => undefined): Store {
@@ -77,6 +83,8 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       homes: new HomeTable(db, () => onChange(HOMELESS)),
       budgets: new BudgetTable(db),
       people: new PeopleTable(db),
+      handles: new HandleTable(db),
+      spoken: new SpokenTable(db, () => onChange(SPOKEN)),
       hookRequests: new HookRequestTable(db),
       channels: new ChannelTable(db, () => onChange(CHANNELS)),
       jobs: new JobTable(db),

@@ -28,7 +28,7 @@ export type OwnOutputsRequest = Omit<OutputsRequest, "since" | "transcripts" | "
   transcripts: Record<ThreadId, number>;
   status?: Record<ThreadId, ThreadStatus>;
 };
-export interface OwnOutputsReply extends Pick<OutputsReply, "homeless" | "channels"> {
+export interface OwnOutputsReply extends Pick<OutputsReply, "homeless" | "channels" | "spoken"> {
   threads: Record<ThreadId, OutputReply>;
   transcripts: Record<ThreadId, TranscriptReply>;
 }

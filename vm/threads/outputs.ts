@@ -6,7 +6,7 @@ import { MAX_OUTPUTS_BYTES, type OutputReply, type outputQuerySchema } from "../
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
 import { entriesById, idsOf, type ThreadId } from "../../shared/ids.ts";
-import { CHANNELS, HOMELESS, type Store } from "../store/store.ts";
+import { CHANNELS, HOMELESS, SPOKEN, type Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { OwnOutputsReply, OwnOutputsRequest } from "./homes.ts";
@@ -73,14 +73,23 @@ export class Outputs {
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */
   async readMany(
-    { waitMs, status, transcripts: positions, homeless, channels: state, ...ranges }: OwnOutputsRequest,
+    {
+      waitMs,
+      status,
+      transcripts: positions,
+      homeless,
+      channels: state,
+      spoken: said,
+      ...ranges
+    }: OwnOutputsRequest,
     signal: AbortSignal,
   ): Promise<OwnOutputsReply> {
     const logs = idsOf(ranges.since);
     const agents = idsOf(positions);
     const { store } = this.#options;
-    const isNews = ({ threads, transcripts, homeless: now = [], channels }: OwnOutputsReply) =>
+    const isNews = ({ threads, transcripts, homeless: now = [], channels, spoken }: OwnOutputsReply) =>
       channels !== state ||
+      spoken !== said ||
       now.some((threadId) => !homeless?.includes(threadId)) ||
       logs.some((threadId) => {
         const reply = threads[threadId];
@@ -96,8 +105,13 @@ export class Outputs {
       transcripts: await this.#readTranscripts(positions, ranges.limit),
       ...(homeless && { homeless: store.homes.listHomeless() }),
       ...(state !== undefined && { channels: store.channels.revision }),
+      ...(said !== undefined && { spoken: store.spoken.revision }),
     });
-    const beside = [...(homeless ? [HOMELESS] : []), ...(state === undefined ? [] : [CHANNELS])];
+    const beside = [
+      ...(homeless ? [HOMELESS] : []),
+      ...(state === undefined ? [] : [CHANNELS]),
+      ...(said === undefined ? [] : [SPOKEN]),
+    ];
     return this.#untilNews([...logs, ...agents, ...beside], waitMs, signal, read, isNews);
   }
 

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { EngineList } from "../agents/engine-list.ts";
 import { People } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
@@ -28,6 +29,7 @@ import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
 import type { Tool } from "../mcp/tool.ts";
+import { voiceTools } from "../mcp/voice-tools.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
 import { Repos } from "../threads/repos.ts";
@@ -151,13 +153,15 @@ function toolsOf(
   { jobs, jobNews: news, now }: Pick<DoorOptions, "jobs" | "jobNews"> & Pick<Setting, "now">,
 ): Tool[] {
   const { state } = folders;
+  const hasVoice = (threadId: ThreadId) => folders.madeBy(threadId).voice !== undefined;
   return [
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
-    messageTool(operations),
+    messageTool({ ...operations, isFor: (threadId) => !hasVoice(threadId) }),
     ...memoryTools({ ...operations, people: new People(store.people) }),
     reportTool({ store, news }),
     ...agentJobTools({ ...operations, store, jobs, now }),
+    ...voiceTools({ ...operations, isFor: hasVoice }),
   ];
 }
 

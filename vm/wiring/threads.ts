@@ -10,15 +10,18 @@ import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
+import { MainAgents } from "../agents/main-agents.ts";
 import { Marks } from "../agents/marks.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
+import { Spoken } from "../agents/spoken.ts";
 import { ThreadDetails } from "../agents/thread-details.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
+import { Voice } from "../mcp/voice.ts";
 import { AgentMemory } from "../memory/agent-memory.ts";
 import { PeopleMemory } from "../memory/people-memory.ts";
 import { MemorySearch } from "../memory/search.ts";
@@ -90,6 +93,9 @@ export interface Operations {
   peopleMemory: PeopleMemory;
   memorySearch: MemorySearch;
   marks: Marks;
+  mainAgents: MainAgents;
+  spoken: Spoken;
+  voice: Voice;
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -105,6 +111,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   });
   const memory = new AgentMemory({ ...common, agents });
   const creation = new Creation(common);
+  const inputs = new Inputs(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
     const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
     const reply = await killWithChildren(common, threadId, find, by);
@@ -136,7 +143,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     }),
     merges: new Merges(common),
     directives,
-    inputs: new Inputs(common),
+    inputs,
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,
     attachments: common.attachments,
@@ -151,6 +158,9 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     }),
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
+    mainAgents: new MainAgents({ ...common, creation }),
+    spoken: new Spoken({ ...common, inputs }),
+    voice: new Voice({ ...common, agents }),
     kill,
   };
 }

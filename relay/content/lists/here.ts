@@ -18,6 +18,7 @@ const MODES: Record<ChannelMode, { label: string; text: string }> = {
   off: { label: "Commands alone", text: "does nothing; `/agent` and `/terminal` begin threads here" },
   mention: { label: "Messages that name me", text: "begins an agent's thread if it names me" },
   threads: { label: "Any message", text: "begins an agent's thread" },
+  main: { label: "One agent hears all", text: "goes to the one agent that hears this channel" },
 };
 
 export interface HereOptions {

@@ -32,10 +32,12 @@ export interface TranscriptContentOptions {
   starter: string | undefined;
   where?: string | undefined;
   mark?: TranscriptMark | undefined;
+  /** Nothing that the agent writes is shown: it speaks with a tool. */
+  isPrivate?: boolean;
 }
 
 export class TranscriptContent implements Content<TranscriptReply> {
-  readonly #story = new Story();
+  readonly #story: Story;
   readonly #starter: string | undefined;
   readonly #where: string | undefined;
   /** Where an event begins, for those from which a restart may go on. */
@@ -54,7 +56,8 @@ export class TranscriptContent implements Content<TranscriptReply> {
    * @param starter the Discord user who started the thread.
    * @param where the directory that the agent works in.
    */
-  constructor({ starter, where, mark }: TranscriptContentOptions) {
+  constructor({ starter, where, mark, isPrivate = false }: TranscriptContentOptions) {
+    this.#story = new Story(isPrivate);
     this.#starter = starter;
     this.#ends = new EndNotices(starter);
     this.#where = where;

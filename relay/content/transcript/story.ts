@@ -46,6 +46,13 @@ export class Story {
   readonly #initial = new OpenInitial();
   readonly #sum = new TurnSum();
 
+  readonly #isPrivate: boolean;
+
+  /** @param isPrivate nothing that the agent writes or does is told: its asks, its ends and its failures are */
+  constructor(isPrivate = false) {
+    this.#isPrivate = isPrivate;
+  }
+
   get entries(): readonly Entry[] {
     return this.#entries.all;
   }
@@ -95,7 +102,7 @@ export class Story {
         this.#hear(event);
         return;
       case "agent_message":
-        if (event.parentToolCallId !== undefined) return; // a sub-agent's words are its caller's to tell
+        if (this.#isPrivate || event.parentToolCallId !== undefined) return; // a sub-agent's words are its caller's to tell
         this.#speakAsNarration();
         this.#spoken = event;
         return;
@@ -143,6 +150,7 @@ export class Story {
 
   /** What is told outside of turns' steps and words. */
   #remark(event: ThreadEvent): void {
+    if (this.#isPrivate && (event.type === "message_sent" || event.type === "initial_message")) return;
     switch (event.type) {
       case "initial_message":
         this.#addInitial(event);
@@ -151,7 +159,7 @@ export class Story {
       case "file_sent":
         this.#speakAsNarration();
         this.breakActivity();
-        this.#push({ kind: "remark", seq: event.seq, event });
+        this.#push({ kind: "remark", seq: event.seq, event: this.#isPrivate ? bare(event) : event });
         return;
       case "memory_write":
         // What is asked about is shown by the ask.
@@ -182,6 +190,7 @@ export class Story {
   }
 
   #hear(event: EventOf<"user_message">): void {
+    if (this.#isPrivate) return;
     this.#speakAsNarration();
     this.breakActivity();
     this.#initial.seal();
@@ -292,6 +301,7 @@ export class Story {
   }
 
   #line(seq: number, line: ActivityLine): void {
+    if (this.#isPrivate) return;
     const turnId = this.#turn?.id ?? "";
     const activity =
       this.#entries.openActivity ??
@@ -313,4 +323,9 @@ export class Story {
   #push<E extends NewEntry>(entry: E): E & { since: number; reach: number } {
     return this.#entries.push(entry, Math.min(this.#turn?.since ?? entry.seq, entry.seq));
   }
+}
+
+/** A file without what the agent writes beside it. */
+function bare<E extends ThreadEvent>(event: E): E {
+  return event.type === "file_sent" ? { ...event, caption: undefined } : event;
 }

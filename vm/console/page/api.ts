@@ -7,8 +7,9 @@ import type {
   InboxItem,
   TranscriptReply,
 } from "../../../shared/agent/api.ts";
-import { type CreateRequest, errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
+import { type CreateRequest, errorReplySchema, type Thread } from "../../../shared/api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
+import type { InputReply } from "../../../shared/input-api.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";

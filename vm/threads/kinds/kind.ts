@@ -7,10 +7,11 @@
  */
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
-import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { createRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { DirectiveRef } from "../../../shared/directives/ref.ts";
 import type { Follows } from "../../../shared/follow/spec.ts";
 import type { ThreadId } from "../../../shared/ids.ts";
+import type { inputRequestSchema } from "../../../shared/input-api.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
@@ -71,6 +72,7 @@ export type KindDescription = Pick<
   | "number"
   | "engine"
   | "directive"
+  | "voice"
   | "awaiting"
   | "problem"
   | "doing"

@@ -1,0 +1,88 @@
+/** The part of the fold that knows what an agent that speaks with a tool owes to people: each message it has read. */
+import { findDiscordId } from "../principal.ts";
+import type { EventOf, ThreadEvent } from "./events.ts";
+import { isForeign } from "./fold-messages.ts";
+import type { ThreadFold, VoiceFold, WaitingMessage } from "./fold-types.ts";
+
+/** More are not kept: the oldest are neither held for nor told. */
+const MAX_OWED = 500;
+const MAX_CALLS = 100;
+
+/** As engines call them. */
+const SPEAKING = /(^|_)(message|done)$/;
+
+const NONE: VoiceFold = { owed: [], calls: [], said: [], heldIds: [] };
+
+export function foldVoice(fold: ThreadFold, event: ThreadEvent): ThreadFold {
+  const voice = voiceAfter(fold, event);
+  return voice === undefined || voice === fold.voice ? fold : { ...fold, voice };
+}
+
+function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {
+  const { voice = NONE } = fold;
+  switch (event.type) {
+    case "delivery_update":
+      return event.status === "started" ? read(fold, voice, event) : fold.voice;
+    case "tool_call": {
+      if (!fold.voice || !SPEAKING.test(event.name)) return fold.voice;
+      const call = { callId: event.toolCallId, seq: event.seq };
+      return { ...voice, calls: [...voice.calls, call].slice(-MAX_CALLS) };
+    }
+    case "voice_message": {
+      const { callId, messageId, address } = event;
+      const said = [...voice.said, { callId, messageId, address }].slice(-MAX_CALLS);
+      return without({ ...voice, said }, (owed) => isAnsweredBy(owed, event), calledAt(voice, event));
+    }
+    case "voice_done":
+      return without(voice, () => true, calledAt(voice, event));
+    case "message_withdraw":
+      return fold.voice && without(voice, ({ messageId }) => messageId === event.messageId);
+    case "voice_held":
+      return { ...voice, heldIds: [...voice.heldIds, ...event.messageIds] };
+    case "voice_unanswered":
+      return without(voice, ({ messageId }) => event.messageIds.includes(messageId));
+    default:
+      return fold.voice;
+  }
+}
+
+/** What a person in a channel wrote is owed an answer once the model has it; once, however often it is delivered. */
+function read(
+  { deliveries }: ThreadFold,
+  voice: VoiceFold,
+  { deliveryId, seq }: EventOf<"delivery_update">,
+): VoiceFold {
+  const messages = deliveries.find((open) => open.deliveryId === deliveryId)?.messages ?? [];
+  const isKnown = ({ messageId }: WaitingMessage) => voice.owed.some((one) => one.messageId === messageId);
+  const owed = messages.flatMap((message) => {
+    const { messageId, source, handle, channelId, at } = message;
+    if (isForeign(message) || isKnown(message)) return [];
+    if (handle === undefined || channelId === undefined || at === undefined) return [];
+    return [{ messageId, source, handle, channelId, at, seq }];
+  });
+  return owed.length === 0 ? voice : { ...voice, owed: [...voice.owed, ...owed].slice(-MAX_OWED) };
+}
+
+type Owed = VoiceFold["owed"][number];
+
+/** What was said in its channel to everybody, or to its writer. */
+function isAnsweredBy({ source, channelId }: Owed, message: EventOf<"voice_message">): boolean {
+  if (message.personId === undefined) return message.channelId === channelId;
+  return message.personId === findDiscordId(source);
+}
+
+/** When the call was made: what was read after it is not what it answers. Now, if nobody knows. */
+function calledAt({ calls }: VoiceFold, { callId, seq }: { callId: string; seq: number }): number {
+  return calls.find((call) => call.callId === callId)?.seq ?? seq;
+}
+
+function without(
+  voice: VoiceFold,
+  isSettled: (owed: Owed) => boolean,
+  before = Number.POSITIVE_INFINITY,
+): VoiceFold {
+  const owed = voice.owed.filter((one) => !(isSettled(one) && one.seq < before));
+  if (owed.length === voice.owed.length) return voice;
+  const heldIds = voice.heldIds.filter((id) => owed.some(({ messageId }) => messageId === id));
+  return { ...voice, owed, heldIds };
+}

@@ -1,0 +1,43 @@
+/** Agents that speak with a tool: who hears a channel, and what is to be said there. */
+import { mainReplySchema, spokenNoteSchema, spokenReplySchema } from "../voice-api.ts";
+import { route } from "./route.ts";
+
+export const voice = {
+  main: route({
+    method: "post",
+    path: "/channel/:channelId/main",
+    summary: "The thread of the agent that hears a channel of mode main; it is made if it is not there",
+    status: 200,
+    reply: mainReplySchema,
+    errors: [
+      "not_found",
+      "unsupported",
+      "thread_ended",
+      "max_threads",
+      "too_many_agents",
+      "invalid_directory",
+      "unavailable",
+    ],
+    isRepeatable: true,
+  }),
+  list: route({
+    method: "get",
+    path: "/spoken",
+    summary: "What agents want said in channels, and was neither sent nor refused",
+    status: 200,
+    reply: spokenReplySchema,
+    errors: [],
+    isRepeatable: true,
+    example: {},
+  }),
+  note: route({
+    method: "put",
+    path: "/spoken/:spokenId",
+    summary: "Say what became of a message of an agent",
+    body: spokenNoteSchema,
+    status: 204,
+    errors: ["not_found"],
+    access: "relay",
+    isRepeatable: true,
+  }),
+};

@@ -1,0 +1,41 @@
+/** The part of the API about what agents that speak with a tool want said in channels, and about who hears a channel. */
+import * as z from "zod";
+import { type DiscordId, knownDiscordId, knownThreadId, snowflakeSchema } from "./ids.ts";
+
+/** `queued`: nobody has sent it. `sending`: it may be there. `refused`: Discord does not take it, and its agent is told. */
+export const SPOKEN_STATES = ["queued", "sending", "sent", "refused"] as const;
+
+export const spokenSchema = z.object({
+  /** `17`; its agent knows it as `m17`. */
+  id: z.int().positive(),
+  threadId: knownThreadId,
+  /** Where it was written to, such as `discord:#ops/alice`; null of a line of ours below a message that nobody answered. */
+  address: z.string().nullable(),
+  channelId: knownDiscordId,
+  /** The message that it answers. */
+  replyTo: knownDiscordId.nullable(),
+  text: z.string(),
+  isSilent: z.boolean(),
+  state: z.enum(SPOKEN_STATES),
+});
+export type Spoken = z.infer<typeof spokenSchema>;
+
+/** The oldest first, at most a hundred; `state` is another text whenever a message is queued. */
+export const spokenReplySchema = z.object({ messages: z.array(spokenSchema), state: z.string() });
+
+/** What became of one. What was sent or refused stays so. */
+export const spokenNoteSchema = z.union([
+  z.strictObject({ state: z.literal("sending") }),
+  z.strictObject({ state: z.literal("sent"), messageId: snowflakeSchema }),
+  z.strictObject({ state: z.literal("refused"), reason: z.string().min(1).max(500) }),
+]);
+export type SpokenNote = z.output<typeof spokenNoteSchema>;
+
+/** The thread of the agent that hears a channel. */
+export const mainReplySchema = z.object({ threadId: knownThreadId, name: z.string() });
+
+/** What a person wrote in Discord has its message's id; parts of it have more behind that. */
+export function findDiscordMessage(inputId: string | undefined): DiscordId | null {
+  const id = /^(\d{1,20})(\.|$)/.exec(inputId ?? "")?.[1];
+  return id === undefined ? null : snowflakeSchema.parse(id);
+}

@@ -1,0 +1,28 @@
+/** What is asked of the sidecar about agents that speak with a tool. */
+import type * as z from "zod";
+import type { SidecarClient } from "./client.ts";
+import { voice } from "./protocol/voice.ts";
+import type { mainReplySchema, SpokenNote, spokenReplySchema } from "./voice-api.ts";
+
+export class VoiceClient {
+  readonly #client: SidecarClient;
+
+  constructor(client: SidecarClient) {
+    this.#client = client;
+  }
+
+  /** The thread of the agent that hears a channel. @throws AppError `unsupported`, `thread_ended` */
+  findMain(channelId: string): Promise<z.output<typeof mainReplySchema>> {
+    return this.#client.call(voice.main, { channelId });
+  }
+
+  /** What is to be said; the oldest first. */
+  listSpoken(): Promise<z.output<typeof spokenReplySchema>> {
+    return this.#client.call(voice.list, {});
+  }
+
+  /** @throws AppError `not_found` */
+  async noteSpoken(id: number, note: SpokenNote): Promise<void> {
+    await this.#client.call(voice.note, { spokenId: `${id}` }, { body: note });
+  }
+}

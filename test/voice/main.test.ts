@@ -1,0 +1,84 @@
+/** A channel that one agent hears: what people write goes to it, and nothing reaches Discord but what it says. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Round } from "../../agent/engines/demo/script.ts";
+import { Vm } from "../../relay/sidecar/vm.ts";
+import { STAND_IN_CONFIG, script, transcriptOf } from "../support/agents.ts";
+import { aDiscordId } from "../support/ids.ts";
+import { type Everything, startEverything } from "../support/relay.ts";
+import { refusal } from "../support/threads.ts";
+import { until } from "../support/wait.ts";
+
+let all: Everything;
+let ops: string;
+const vm = () => new Vm(all.sidecar.client);
+beforeAll(async () => {
+  all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true });
+  ops = all.discord.driver.createChannel("ops").id;
+  await vm().setChannel(aDiscordId(ops), { mode: "main" });
+  await until("its name", async () =>
+    (await vm().listChannels()).channels.some(({ id, name }) => id === ops && name === "ops"),
+  );
+});
+afterAll(() => all?.close());
+
+const tool = (name: string, input: Record<string, unknown>): Round => ({
+  tools: [{ name: `mcp__threadmux__${name}`, input }],
+});
+const messageTo = (to: string, content: string) => tool("message", { to, content });
+const write = (text: string, ...rounds: Round[]) =>
+  all.discord.driver.post(all.you, ops, script(text, ...rounds));
+/** What the bot has said in the channel. */
+const said = () => all.discord.driver.messages(ops).filter(({ author }) => author.isBot);
+const main = async () => (await vm().voice.findMain(ops)).threadId;
+const results = async () =>
+  JSON.stringify(
+    (await transcriptOf(all.sidecar, await main())).filter(({ type }) => type === "tool_call_update"),
+  );
+
+test("what a person writes goes to the channel's agent, which answers below it; its own text stays private", async () => {
+  const person = "discord:#ops/you";
+  const asked = write("did it finish?", messageTo(person, "It *did*."), { text: "A private thought." });
+  const answer = await until("the answer", () => said().find(({ content }) => content === "It *did*."));
+  expect(answer.replyTo?.id).toBe(asked.id);
+  await until(
+    "the turn's end",
+    async () => (await all.sidecar.client.getThread(await main())).status === "idle",
+  );
+  const home = await until(
+    "its own thread",
+    async () => (await all.sidecar.client.getThread(await main())).home?.channelId,
+  );
+  await until("its own thread's end line", () => all.discord.driver.messages(home).length > 1);
+  expect(all.discord.driver.findThread(home)?.parentId).toBe(ops);
+  const shown = [...all.discord.driver.messages(home), ...said()].map(({ content }) => content).join("\n");
+  expect(shown).not.toContain("private thought");
+  expect(shown.split("It *did*.")).toHaveLength(2);
+  await until("its receipt", () =>
+    all.discord.driver
+      .messages(ops)
+      .some(({ id, reactions }) => id === asked.id && (reactions?.length ?? 0) > 0),
+  );
+});
+
+test("an address that is missing or closed is refused with a list of what is open", async () => {
+  write(
+    "again",
+    tool("message", { content: "x" }),
+    messageTo("discord:#other", "x"),
+    messageTo("discord:#ops", "Fine."),
+    {
+      text: "done",
+    },
+  );
+  await until("what went through", () => said().find(({ content }) => content === "Fine."));
+  const told = await results();
+  expect(told).toContain("is needed: an address as your inputs have it");
+  expect(told).toContain("Open to you are discord:#ops, discord:#ops/you");
+});
+
+test("a second agent for the channel is refused, and the first is named", async () => {
+  const { number } = await all.sidecar.client.getThread(await main());
+  const second = await refusal(vm().setChannel(aDiscordId(ops), { agent: "other" }));
+  expect(second.code).toBe("unsupported");
+  expect(second.message).toContain(`agent: main (#${number}) hears this channel`);
+});

@@ -1,0 +1,48 @@
+/** What the relay is given to say, and what it tells of it. */
+import type * as z from "zod";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { job } from "../../shared/principal.ts";
+import type { SpokenNote, spokenReplySchema } from "../../shared/voice-api.ts";
+import type { Store } from "../store/store.ts";
+import type { Inputs } from "../threads/inputs.ts";
+
+export interface SpokenOptions {
+  store: Store;
+  inputs: Pick<Inputs, "send">;
+  log: Log;
+}
+
+export class Spoken {
+  readonly #options: SpokenOptions;
+
+  constructor(options: SpokenOptions) {
+    this.#options = options;
+  }
+
+  list(): z.output<typeof spokenReplySchema> {
+    const { spoken } = this.#options.store;
+    return { state: spoken.revision, messages: spoken.listOpen() };
+  }
+
+  /** @returns false if there is no such message */
+  async note(id: number, note: SpokenNote): Promise<boolean> {
+    const { store, inputs, log } = this.#options;
+    const row = store.spoken.find(id);
+    if (!row) return false;
+    // Before the row says so: told again after a kill, the same input goes in once.
+    if (note.state === "refused" && row.address !== null) {
+      const text = `Your message m${id} to ${row.address} was not sent: ${note.reason}`;
+      const input = { text, enter: true, paste: "auto", plain: true, inputId: `refused-m${id}` } as const;
+      await inputs.send(row.threadId, { ...input, by: job("discord") }).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error; // it is over, or paused: nobody waits for the message
+        log.warn(
+          { threadId: row.threadId, err: error },
+          "could not tell an agent that a message was refused",
+        );
+      });
+    }
+    store.spoken.note(id, note);
+    return true;
+  }
+}

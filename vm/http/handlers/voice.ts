@@ -1,0 +1,21 @@
+/** Agents that speak with a tool. */
+import { AppError } from "../../../shared/errors.ts";
+import type { MainAgents } from "../../agents/main-agents.ts";
+import type { Spoken } from "../../agents/spoken.ts";
+import type { ApiHandlers } from "../api.ts";
+
+export interface VoiceServices {
+  mainAgents: MainAgents;
+  spoken: Spoken;
+}
+
+export function voiceHandlers({ mainAgents, spoken }: VoiceServices): ApiHandlers["voice"] {
+  return {
+    main: ({ params, by }) => mainAgents.of(params.channelId, by),
+    list: () => spoken.list(),
+    note: async ({ params, body }) => {
+      if (!(await spoken.note(Number(params.spokenId), body)))
+        throw new AppError("not_found", `spokenId: there is no message ${params.spokenId}.`);
+    },
+  };
+}

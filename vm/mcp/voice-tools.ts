@@ -1,0 +1,74 @@
+/** The tools of an agent whose own words are private: `message` says something, `done` says that there is nothing to say. */
+import * as z from "zod";
+import { AppError } from "../../shared/errors.ts";
+import { parseThreadAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
+import type { Homes } from "../threads/homes.ts";
+import type { Messages } from "./messages.ts";
+import type { Tool } from "./tool.ts";
+import type { Voice } from "./voice.ts";
+
+const MAX_CHARACTERS = 10_000;
+const OPS = printAddress({ channel: "ops" });
+const ALICE = printAddress({ channel: "ops", person: "alice" });
+
+const message = z.strictObject({
+  to: z
+    .string({ error: `is needed: an address as your inputs have it, such as ${ALICE}` })
+    .min(1)
+    .max(200)
+    .describe(`An address as inputs have it: ${OPS}, ${ALICE} (answers her), ${printThreadAddress("#12")}`),
+  content: z
+    .string({ error: "is needed: what you say, in Markdown" })
+    .max(MAX_CHARACTERS)
+    .refine((text) => text.trim() !== "", "must not be empty"),
+  silent: z.boolean().optional().describe("Nobody is notified"),
+});
+const done = z.strictObject({ why: z.string().max(500).optional() });
+
+export interface VoiceToolsOptions {
+  voice: Voice;
+  messages: Messages;
+  homes: Pick<Homes, "find">;
+  /** Whether a thread's agent speaks with a tool alone. */
+  isFor: NonNullable<Tool["isFor"]>;
+}
+
+export function voiceTools({ voice, messages, homes, isFor }: VoiceToolsOptions): Tool[] {
+  return [
+    {
+      name: "message",
+      isFor,
+      description:
+        "The only way in which people and other agents hear you: your own text is private. `to` is an address as your inputs have it. An answer to somebody goes to their address.",
+      inputSchema: message,
+      run: async ({ threadId, callId, input }) => {
+        const { to, content, silent = false } = message.parse(input);
+        const thread = parseThreadAddress(to);
+        if (thread === undefined) {
+          const id = await voice.say(threadId, { to, content, isSilent: silent, callId });
+          return `Queued as m${id} for ${to}.`;
+        }
+        const reader = homes.find(thread);
+        if (reader === undefined) throw new AppError("not_found", `to: there is no ${to} that you know.`);
+        if (callId === undefined)
+          throw new AppError("unsupported", "This engine names no calls, so a message could be sent twice.");
+        const { held } = await messages.send(threadId, { to: reader, text: content, callId });
+        return held
+          ? `A person is asked whether ${to} is to read this. Do not wait for it.`
+          : `Sent to ${to}.`;
+      },
+    },
+    {
+      name: "done",
+      isFor,
+      description:
+        "Says that there is nothing to say to those whose messages you have read. Call it if none of them needs an answer.",
+      inputSchema: done,
+      run: async ({ threadId, callId, input }) => {
+        const { why } = done.parse(input);
+        await voice.done(threadId, callId, why);
+        return "Noted. End your turn if nothing else is to be done.";
+      },
+    },
+  ];
+}

@@ -1,0 +1,155 @@
+/**
+ * What an agent says with a tool: into the channels that it hears, each call once. A call is a row before it is
+ * answered; the relay sends what the row says.
+ */
+import { createHash } from "node:crypto";
+import { MAIN_AGENT } from "../../shared/channel-api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { DiscordId, ThreadId } from "../../shared/ids.ts";
+import { parseAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
+import { findDiscordMessage } from "../../shared/voice-api.ts";
+import type { Agents } from "../agents/agents.ts";
+import { Sources } from "../agents/sources.ts";
+import type { Store } from "../store/store.ts";
+
+/** Of one turn; beyond it an agent talks to nobody but itself. */
+const MAX_A_TURN = 20;
+/** To one address, without an input from there. */
+const MAX_UNHEARD = 5;
+/** So long the same words to the same address are taken for a call that is made again. */
+const SAME_MS = 10 * 60_000;
+
+export interface VoiceOptions {
+  store: Store;
+  agents: Pick<Agents, "foldNow" | "note">;
+  now: () => number;
+}
+
+export interface Said {
+  to: string;
+  content: string;
+  isSilent: boolean;
+  callId: string | undefined;
+}
+
+interface Place {
+  address: string;
+  channelId: DiscordId;
+  personId?: string;
+}
+
+export class Voice {
+  readonly #options: VoiceOptions;
+  readonly #sources: Sources;
+
+  constructor(options: VoiceOptions) {
+    this.#options = options;
+    this.#sources = new Sources(options.store);
+  }
+
+  /** The channels that a thread's agent hears. */
+  channelsOf(threadId: ThreadId): DiscordId[] {
+    const { channels, spoken } = this.#options.store;
+    return channels
+      .list()
+      .filter(({ mode, agent }) => mode === "main" && spoken.findMain(agent ?? MAIN_AGENT) === threadId)
+      .map(({ id }) => id);
+  }
+
+  /** Where it may write in Discord now: each channel that it hears, and whom it heard there. */
+  addressesOf(threadId: ThreadId): string[] {
+    const { people, spoken } = this.#options.store;
+    return this.channelsOf(threadId).flatMap((channelId) => {
+      const channel = this.#sources.channelHandle(channelId);
+      const heard = spoken.listHeard(threadId, channelId).filter((id) => people.find(id) !== undefined);
+      const persons = heard.map((id) => printAddress({ channel, person: this.#sources.personHandle(id) }));
+      return [printAddress({ channel }), ...persons];
+    });
+  }
+
+  /**
+   * @returns `m17`
+   * @throws AppError in words for the model
+   */
+  async say(threadId: ThreadId, { to, content, isSilent, callId }: Said): Promise<string> {
+    const { store, agents, now } = this.#options;
+    const { turn } = await agents.foldNow(threadId);
+    const turnId = turn?.turnId ?? "none";
+    const id = callId ?? nameOf(threadId, turnId, to, content);
+    const known = store.spoken.findCall(threadId, id);
+    if (known) return this.#note(threadId, id, known.id);
+    const { address, channelId, personId } = this.#resolve(threadId, to);
+    const heard = store.spoken.findHeard(threadId, channelId, personId);
+    const since = heard?.heardAt ?? 0;
+    const same = store.spoken.findSame(threadId, address, content, Math.max(since, now() - SAME_MS));
+    if (same) return `${same.id}`;
+    this.#refuseMany(threadId, turnId, address, since);
+    const replyTo = personId === undefined ? null : findDiscordMessage(heard?.inputId);
+    const added = store.spoken.add({
+      ...{ threadId, callId: id, turn: turnId, address, channelId, text: content, isSilent, replyTo },
+      createdAt: now(),
+    });
+    return this.#note(threadId, id, added.id);
+  }
+
+  async done(threadId: ThreadId, callId: string | undefined, why: string | undefined): Promise<void> {
+    const { agents, now } = this.#options;
+    const id = callId ?? `done-${now()}`;
+    const told = { type: "voice_done" as const, callId: id, ...(why !== undefined && { why }) };
+    await agents.note(threadId, told, "callId", id);
+  }
+
+  /** In the transcript too, also if an earlier sidecar was killed between the two. */
+  async #note(threadId: ThreadId, callId: string, id: number): Promise<string> {
+    const row = this.#options.store.spoken.find(id);
+    if (!row || row.address === null) throw new Error(`the row of message ${id} is not there`);
+    const { address, channelId, text } = row;
+    const personId = this.#personIn(address);
+    const told = { messageId: `m${id}`, callId, address, channelId, text };
+    const event = { type: "voice_message" as const, ...told, ...(personId !== undefined && { personId }) };
+    await this.#options.agents.note(threadId, event, "callId", callId);
+    return `${id}`;
+  }
+
+  #personIn(address: string): string | undefined {
+    const person = parseAddress(address)?.person;
+    return person === undefined ? undefined : this.#options.store.handles.findId("person", person);
+  }
+
+  /** @throws AppError `not_found`, which lists what is open */
+  #resolve(threadId: ThreadId, to: string): Place {
+    const { handles, people } = this.#options.store;
+    const { channel, person } = parseAddress(to) ?? {};
+    const channelId = this.channelsOf(threadId).find((id) => this.#sources.channelHandle(id) === channel);
+    if (channelId === undefined) throw this.#closed(threadId, to);
+    if (person === undefined) return { address: to, channelId };
+    const personId = handles.findId("person", person);
+    if (personId === undefined || people.find(personId) === undefined) throw this.#closed(threadId, to);
+    return { address: to, channelId, personId };
+  }
+
+  #closed(threadId: ThreadId, to: string): AppError {
+    const open = this.addressesOf(threadId);
+    const list = open.length === 0 ? "No channel is open to you" : `Open to you are ${open.join(", ")}`;
+    return new AppError(
+      "not_found",
+      `to: ${JSON.stringify(to)} is not open to you. ${list}; and ${printThreadAddress("#12")} for an agent of your family.`,
+    );
+  }
+
+  #refuseMany(threadId: ThreadId, turnId: string, address: string, since: number): void {
+    const { spoken } = this.#options.store;
+    if (spoken.countTurn(threadId, turnId) >= MAX_A_TURN)
+      throw new AppError("rate_limited", `You have said ${MAX_A_TURN} things in this turn; end it.`);
+    if (spoken.countTo(threadId, address, since) >= MAX_UNHEARD)
+      throw new AppError(
+        "rate_limited",
+        `You have written to ${address} ${MAX_UNHEARD} times without an input from there; wait for one.`,
+      );
+  }
+}
+
+/** Of an engine that names no calls. */
+function nameOf(...parts: readonly string[]): string {
+  return `text-${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;
+}
