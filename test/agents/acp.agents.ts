@@ -85,7 +85,7 @@ test.each(REAL_AGENTS.filter(({ resumes }) => resumes).map((agent) => [agent.nam
       if (times !== 1) faults.push(`the model has ${name} ${times} times`);
     }
     expect(faults).toEqual([]);
-    expect(Object.values(report.kills).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1);
+    expect(Object.values(report.kills).reduce((sum, count) => sum + count, 0)).toBeGreaterThan(0);
     await thread.ended();
     expect(thread.engineProcesses()).toEqual([]);
   },
