@@ -31,6 +31,10 @@ const forMore: Call[] = [
   tool("job_add", { name: "x", when: "in 5h", text: "Do it for me.", threadId: "stranger" }),
   tool("job_remove", { name: "nightly" }),
   ...["../stranger/plan.txt", "/etc/passwd", "link/plan.txt"].map((path) => tool("send_file", { path })),
+  ...["dir/../../../token", "../token", "/etc/passwd", "stranger/notes.md"].flatMap((path) => [
+    tool("memory_get", { path }),
+    tool("memory_write", { path, text: "x" }),
+  ]),
 ];
 /** For what belongs to another thread. */
 const forThread = (threadId: string): Call[] => [
@@ -67,12 +71,14 @@ test("a parent and its children try each tool for more: refused, or a person is 
     spawn({ prompt: tried, title: "narrow", permissionMode: "plan" }),
     spawn({ prompt: tried, title: "below", dir: "below" }),
   ];
-  const all = [...children, ...attempts, tool("job_list", {}), tool("list_threads", {})];
+  const looks = [tool("job_list", {}), tool("memory_search", { query: "secret" }), tool("list_threads", {})];
+  const all = [...children, ...attempts, ...looks];
   await openAgent(sidecar, "parent", script("Try", { tools: all }, { text: "Tried." }));
-  const wanted = [false, false, ...attempts.map(() => true), false, false];
+  const wanted = [false, false, ...attempts.map(() => true), ...looks.map(() => false)];
   await until("the parent's results", async () => (await results("parent")).length === wanted.length);
   expect(await refused("parent")).toEqual(wanted);
-  expect(JSON.stringify((await results("parent")).at(-1))).not.toContain("stranger");
+  const found = JSON.stringify((await results("parent")).slice(-looks.length));
+  for (const foreign of ["stranger", "The plan is secret."]) expect(found).not.toContain(foreign);
 
   const spawned = (await client.listThreads({})).filter(({ parentId }) => parentId === "parent");
   expect(spawned.map(({ title, dir }) => [title, dir])).toEqual([
