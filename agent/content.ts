@@ -67,7 +67,7 @@ export function tagOf({ source, handle, at }: Pick<WaitingMessage, "source" | "h
 }
 
 /** By the clock of this machine. */
-function timeOf(iso: string): string {
+export function timeOf(iso: string): string {
   return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 

@@ -34,6 +34,9 @@ export type SpokenNote = z.output<typeof spokenNoteSchema>;
 /** The thread of the agent that hears a channel. */
 export const mainReplySchema = z.object({ threadId: knownThreadId, name: z.string() });
 
+/** Stands below a person's message that an agent has read, and to which it says nothing. */
+export const UNANSWERED = "-# read, not answered";
+
 /** What a person wrote in Discord has its message's id; parts of it have more behind that. */
 export function findDiscordMessage(inputId: string | undefined): DiscordId | null {
   const id = /^(\d{1,20})(\.|$)/.exec(inputId ?? "")?.[1];

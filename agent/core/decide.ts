@@ -14,6 +14,7 @@ import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
 import { leftovers } from "./leftovers.ts";
 import { closeOutdated, limitAsk } from "./limit-ask.ts";
+import { netBodies } from "./net.ts";
 import { providerAsk } from "./provider-ask.ts";
 
 /** The engine's process as the runner sees it. */
@@ -96,6 +97,8 @@ export function decide(
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
   const outdated = running?.isEnding ? [] : closeOutdated(fold);
   if (outdated.length > 0) return [{ do: "append", bodies: outdated }];
+  const net = running?.isEnding || running?.state.isBusy ? [] : netBodies(fold);
+  if (net.length > 0) return [{ do: "append", bodies: net }];
   if (!running)
     return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack, limitAsked: askAt });
   if (running.isEnding) return [];

@@ -12,7 +12,12 @@ const MAX_ANSWERS = 10_000;
  */
 export function resumePrompt(
   calls: readonly CutOffCall[],
-  { children = [], heardAnswers = [] }: Partial<Pick<ThreadFold, "children" | "heardAnswers">> = {},
+  {
+    children = [],
+    heardAnswers = [],
+    toolCalls = [],
+    voice,
+  }: Partial<Pick<ThreadFold, "children" | "heardAnswers" | "toolCalls" | "voice">> = {},
 ): string {
   const open = children.map(({ threadId }) => threadId).join(", ");
   const wait =
@@ -21,7 +26,14 @@ export function resumePrompt(
   const answers = heardAnswers.map(describeAnswer).join(", ").slice(-MAX_ANSWERS);
   const answered =
     answers === "" ? "" : ` Your questions have been answered; do not ask them again: ${answers}.`;
-  const goOn = `The session was restarted; continue from where you left off.${wait}${answered}`;
+  // Their calls were cut off: the engine says that their outcome is unknown.
+  const said = (voice?.said ?? []).filter(({ callId }) =>
+    toolCalls.some((call) => call.toolCallId === callId),
+  );
+  const sent = said.map(({ messageId, address }) => `${messageId} to ${address}`).join(", ");
+  const spoken =
+    sent === "" ? "" : ` These messages of yours are on their way; do not send them again: ${sent}.`;
+  const goOn = `The session was restarted; continue from where you left off.${wait}${answered}${spoken}`;
   if (calls.length === 0) return goOn;
   const list = calls.map(({ toolName, input }) => `\n- ${toolName} ${input}`).join("");
   return `${goOn} These calls were waiting for permission and did NOT run; call them again:${list}`;

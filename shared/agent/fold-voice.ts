@@ -18,6 +18,15 @@ export function foldVoice(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   return voice === undefined || voice === fold.voice ? fold : { ...fold, voice };
 }
 
+/** Whether somebody is to be told, or the agent, that a message has no answer: nothing else is to be done before. */
+export function owesAnswer(fold: ThreadFold): boolean {
+  if (!fold.voice || fold.voice.owed.length === 0) return false;
+  if (fold.isKilled || fold.isPaused || fold.failure || fold.stoppedAt !== null || fold.usageLimit)
+    return false;
+  const isAtWork = fold.turn !== null || fold.cutOffs.at !== null;
+  return !isAtWork && fold.messages.length === 0 && fold.deliveries.length === 0 && fold.asks.length === 0;
+}
+
 function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {
   const { voice = NONE } = fold;
   switch (event.type) {

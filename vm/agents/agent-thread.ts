@@ -1,6 +1,7 @@
 /** One agent thread as the sidecar holds it: what is in its inbox, and what its transcript comes to. */
 
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { owesAnswer } from "../../shared/agent/fold-voice.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { maySleep } from "../../shared/agent/place-order.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
@@ -170,6 +171,6 @@ export class AgentThread {
     if (pending.undo) return true; // a runner that was killed has not put all files back
     if (this.#inbox.hasLineAfter(lastInboxId?.byte)) return true;
     if (engine?.isUp) return true; // it ends an engine that has nothing to do, and notices one that died
-    return nextStep(this.#fold, nowMs) !== "rest";
+    return owesAnswer(this.#fold) || nextStep(this.#fold, nowMs) !== "rest";
   }
 }

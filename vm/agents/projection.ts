@@ -6,6 +6,7 @@ import { LET_IN_OPTION } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { findDiscordMessage, UNANSWERED } from "../../shared/voice-api.ts";
 import type { Store } from "../store/store.ts";
 import { type AskRows, AsksAnew, askRows } from "./ask-rows.ts";
 import type { PlacedEvent } from "./transcript.ts";
@@ -69,6 +70,7 @@ export class Projection {
         if (byte >= newFrom) {
           all.add(threadId, event.type, { byte, bytes });
           seen.push([fold, event]);
+          if (event.type === "voice_unanswered") this.#tellUnanswered(threadId, fold, event);
         }
         fold = foldEvent(fold, event);
       }
@@ -138,6 +140,18 @@ export class Projection {
     this.#fitting.delete(threadId);
     this.#anew.delete(threadId);
     this.#calls.delete(threadId);
+  }
+
+  /** One line of ours below each message; the bot says it as it says what the agent wants said. */
+  #tellUnanswered(threadId: ThreadId, { voice }: ThreadFold, event: EventOf<"voice_unanswered">): void {
+    for (const { messageId, channelId } of voice?.owed ?? []) {
+      if (!event.messageIds.includes(messageId)) continue;
+      this.#store.spoken.add({
+        ...{ threadId, callId: `unanswered-${messageId}`, turn: "unanswered", address: null },
+        ...{ channelId, replyTo: findDiscordMessage(messageId) },
+        ...{ text: UNANSWERED, isSilent: true, createdAt: Date.parse(event.ts) },
+      });
+    }
   }
 
   #applyAsk(asks: AskRows, threadId: ThreadId, fold: ThreadFold, event: ThreadEvent): void {
