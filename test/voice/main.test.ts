@@ -82,3 +82,24 @@ test("a second agent for the channel is refused, and the first is named", async 
   expect(second.code).toBe("unsupported");
   expect(second.message).toContain(`agent: main (#${number}) hears this channel`);
 });
+
+test("once it was ended, a mode that is set anew begins another one with the next message", async () => {
+  const first = await main();
+  await all.sidecar.client.killThread(first);
+  write("are you there?", messageTo("discord:#ops", "No."));
+  await until("the refusal", () =>
+    all.discord.driver.text(ops).includes("which hears this channel, was ended"),
+  );
+  for (const mode of ["off", "main"] as const) await vm().setChannel(aDiscordId(ops), { mode });
+  // The bot learns of the mode a moment later: a message of that moment is not answered, so another follows it.
+  await until(
+    "an answer of the new one",
+    () => {
+      if (said().some(({ content }) => content === "Anew.")) return true;
+      write("and now?", messageTo("discord:#ops", "Anew."));
+      return false;
+    },
+    { intervalMs: 3_000 },
+  );
+  expect(await main()).not.toBe(first);
+});

@@ -1,5 +1,6 @@
 /** The channels that the relay serves: what people set of each is judged here. */
 import { agentConfigSchema } from "../../shared/agent/config.ts";
+import { isOpen } from "../../shared/api.ts";
 import {
   type ChannelPlace,
   type ChannelRequest,
@@ -76,8 +77,17 @@ export class Channels {
     const settings: ChannelSettings = { ...before, ...definedOf(request), ...place, limits };
     this.#refuseUnsupported(settings);
     this.#refuseSecond(known, settings);
+    if (known?.mode !== "main" && settings.mode === "main") this.#forgetEnded(settings.agent ?? MAIN_AGENT);
     store.channels.put(channelId, settings);
     return this.#get(channelId);
+  }
+
+  /** An agent that was ended hears no channel any more: another one of its name may. */
+  #forgetEnded(name: string): void {
+    const { store } = this.#options;
+    const threadId = store.spoken.findMain(name);
+    const thread = threadId === undefined ? undefined : store.threads.find(threadId);
+    if (thread && !isOpen(thread.status)) store.spoken.forgetMain(name);
   }
 
   /** One agent hears a channel: another one would miss what was said before, and both would answer. */

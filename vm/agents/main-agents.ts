@@ -52,7 +52,7 @@ export class MainAgents {
       if (thread)
         throw new AppError(
           "thread_ended",
-          `The agent ${name}, which hears this channel, was ended. \`threadmux main new ${name}\` begins another one.`,
+          `The agent ${name}, which hears this channel, was ended. Set the channel's mode to off and to main again (\`/here\`): then the next message begins another one.`,
         );
       return { threadId: await this.#make(name, { ...row, id: channelId }, by), name };
     });

@@ -46,6 +46,7 @@ export class SpokenTable {
   readonly #listHeard;
   readonly #findMain;
   readonly #setMain;
+  readonly #forgetMain;
   #revision = randomUUID();
 
   /** @param onChange is told that something is to be said. */
@@ -90,6 +91,7 @@ export class SpokenTable {
       "SELECT person_id FROM spoken_heard WHERE thread_id = ? AND channel_id = ? ORDER BY heard_at DESC LIMIT 20",
     );
     this.#findMain = db.prepare("SELECT thread_id FROM main_agents WHERE name = ?");
+    this.#forgetMain = db.prepare("DELETE FROM main_agents WHERE name = ?");
     this.#setMain = db.prepare(
       "INSERT INTO main_agents (name, thread_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET thread_id = excluded.thread_id",
     );
@@ -185,6 +187,11 @@ export class SpokenTable {
 
   setMain(name: string, threadId: ThreadId): void {
     this.#setMain.run(name, threadId);
+  }
+
+  /** The next message to a channel of that name makes another one. */
+  forgetMain(name: string): void {
+    this.#forgetMain.run(name);
   }
 
   #tell(): void {
