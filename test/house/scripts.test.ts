@@ -216,7 +216,7 @@ test("without the coding agent the tests that need it fail, in words", async () 
     npm_config_fetch_retries: "0",
   });
   expect(await code).toBe(1);
-  expect(text()).toMatch(/threadmux: could not install @anthropic-ai\/claude-code \d\S+; the lines above/);
+  expect(text()).toMatch(/threadmux: could not install @anthropic-ai\/claude-code@\d\S+; the lines above/);
   expect(text()).not.toContain("installed\n");
 });
 
