@@ -31,5 +31,8 @@ test("a budget in one line", () => {
   expect(formatUse({ memory, pids: { limit: 64, used: 3, hits: 0 }, notHeld: ["cpu"] })).toBe(
     "memory 20 MiB of 1 GiB (held 2 times) · 3 of 64 processes · cpu: not held on this machine",
   );
+  expect(formatUse({ memory: { ...memory, hits: 1 }, notHeld: [] })).toBe(
+    "memory 20 MiB of 1 GiB (held once)",
+  );
   expect(formatUse(null)).toBe("");
 });

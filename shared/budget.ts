@@ -82,7 +82,7 @@ export function formatLimit(resource: Resource, limit: number): string {
 export function formatUse(use: BudgetUse | null | undefined): string {
   if (!use) return "";
   const { memory, cpu, pids, notHeld } = use;
-  const times = (hits: number) => (hits === 0 ? "" : ` (held ${hits} times)`);
+  const times = (hits: number) => (hits === 0 ? "" : ` (held ${hits === 1 ? "once" : `${hits} times`})`);
   const parts = [
     ...(memory
       ? [`memory ${formatMemory(memory.used)} of ${formatMemory(memory.limit)}${times(memory.hits)}`]

@@ -114,7 +114,8 @@ test("what is wrong is named, and changes nothing", async () => {
     [SHOP, { engine: "demo", limits: { usd: 2 } }, "invalid_request", /limits\.usd: not a known field/],
     [SHOP, { limits: { turns: 0 } }, "invalid_request", /limits\.turns: must be more than 0/],
     [SHOP, { worktree: "yes" }, "invalid_request", /worktree: must be true or false/],
-    [SHOP, { agent: "main" }, "invalid_request", /agent: not a known field/],
+    [SHOP, { agents: "main" }, "invalid_request", /agents: not a known field/],
+    [SHOP, { agent: "Ops Team" }, "invalid_request", /^agent: /],
     [SHOP, { isFixed: true }, "invalid_request", /isFixed: not a known field/],
   ];
   for (const [channelId, request, code, words] of bad)
