@@ -58,7 +58,7 @@ const UNITS = ["", "K", "M", "G", "T"];
 
 /** `2G`, `512M`, `1.5 GiB` or bytes. @returns undefined if it is none of that */
 export function parseMemory(text: string): number | undefined {
-  const [, number, unit = ""] = /^\s*(\d{1,15}(?:\.\d{1,3})?)\s*([KMGT]?)(?:i?B)?\s*$/i.exec(text) ?? [];
+  const [, number, unit = ""] = /^(\d{1,15}(?:\.\d{1,3})?) ?([KMGT]?)(?:i?B)?$/i.exec(text.trim()) ?? [];
   if (number === undefined) return undefined;
   return Math.round(Number(number) * 1024 ** UNITS.indexOf(unit.toUpperCase()));
 }

@@ -1,5 +1,6 @@
 /** What people and channels are called in addresses: given once for an id, and never to another. */
 import * as z from "zod";
+import { trimEndOf } from "../../shared/trim-end.ts";
 import type { Database } from "./database.ts";
 
 export type HandleKind = "person" | "channel";
@@ -49,9 +50,6 @@ export class HandleTable {
 /** `[a-z0-9-]`: an address holds no character that could end it. Empty if nothing of the name is left. */
 export function handleStem(name: string): string {
   const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const stem = plain
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, MAX_CHARACTERS)
-    .replace(/^-+|-+$/g, "");
-  return stem;
+  const stem = plain.replace(/[^a-z0-9]+/g, "-").slice(0, MAX_CHARACTERS);
+  return trimEndOf(stem.replace(/^-+/, ""), "-");
 }
