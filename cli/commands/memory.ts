@@ -62,7 +62,7 @@ export function addMemory(program: Command, act: Act): void {
     );
   command("write", "add to a file, or replace it")
     .argument("<path>", PATH)
-    .argument("[text]", "without it, standard input")
+    .argument("[text]", "- or nothing: standard input")
     .option("--replace", "the text is the whole file")
     .action(
       (path: string, text: string | undefined, options: DirOption & { replace?: boolean }, own: Command) =>
@@ -101,7 +101,7 @@ async function search(
   for (const { path, line, at, text } of reply.hits)
     await out.line(`${cleanLine(path)}:${line}\t${at.slice(0, 10)}\t${cleanLine(text).trim()}`);
   const behind = reply.isBehind ? "; what was written last is not in the index yet" : "";
-  await note(`${reply.hits.length} hits in ${reply.filesSearched} files${behind}`);
+  await note(`${count(reply.hits.length, "hit")} in ${count(reply.filesSearched, "file")}${behind}`);
   return EXIT.ok;
 }
 
@@ -141,7 +141,7 @@ async function write(
   { replace, ...wanted }: MemoryPlace & { replace?: boolean },
   given: string | undefined,
 ): Promise<number> {
-  const text = given ?? (await readNote(context.streams.stdin));
+  const text = given !== undefined && given !== "-" ? given : await readNote(context.streams.stdin);
   if (text.trim() === "")
     throw new AppError("invalid_request", "text: must not be empty; forget removes a file");
   const { path, dir } = wanted;
@@ -169,4 +169,8 @@ async function undo(context: Context, writeId: string): Promise<number> {
   if (context.isJson) await context.out.json(done);
   else await context.note(`${done.path} is as it was before that`);
   return EXIT.ok;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
