@@ -265,6 +265,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     cols: 100,
     rows: 30,
     heldSmallUntil: null,
+    budget: null,
     origin: null,
     home: null,
     parentId: null,
