@@ -1,4 +1,6 @@
 /** Memory as agents and people have it: files that a tool writes, shown in the thread, undone by a button. */
+
+import { createHash } from "node:crypto";
 import {
   existsSync,
   linkSync,
@@ -31,9 +33,13 @@ const writes = (input: Record<string, unknown>) => ({
 });
 const fileOf = (dir: string, name: string) =>
   join(all.sidecar.stateDir, "memory", directoryOwner(join(all.sidecar.reposDir, dir)).folder, name);
+const digestOf = (name: string, input: object) =>
+  createHash("sha256")
+    .update(`${name} ${JSON.stringify(input)}`)
+    .digest("hex");
 const callAs =
   (threadId: string) =>
-  (name: "memory_write" | "memory_get", input: object, callId = `${name} ${JSON.stringify(input)}`) =>
+  (name: "memory_write" | "memory_get", input: object, callId = digestOf(name, input)) =>
     callTool(all.sidecar, { threadId, name, input, callId });
 
 async function openIn(dir: string): Promise<string> {

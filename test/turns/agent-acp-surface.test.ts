@@ -144,6 +144,15 @@ const ABILITIES: Partial<Record<keyof Capabilities, () => Promise<void>>> = {
       { stopReason: "error", error: expect.stringContaining("said nothing for 1 second") },
     ]);
   },
+  gates: async () => {
+    const gates = [{ at: "on_error" as const, by: "person" as const, prompt: "It is stuck." }];
+    await begin("gates", told("go", { hang: true }), { params: { callSeconds: 1 }, gates });
+    const ask = await until("an ask", async () => (await sidecar.client.listAsks("gates"))[0]);
+    expect(ask.request).toMatchObject({ gate: "on_error", description: "It is stuck." });
+    const message = told("again", { text: "Better." });
+    await sidecar.client.answerAsk("gates", ask.requestId, { optionId: "retry", message });
+    await until("its answer", async () => (await wordsOf(sidecar, "gates")).includes("Better."));
+  },
 };
 
 const declared = Object.entries(ENGINES.acp.capabilities)
