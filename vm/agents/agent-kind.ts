@@ -117,7 +117,7 @@ export class AgentKind implements Kind {
     const first = { inputId, text: thread.command, by: thread.createdBy, plain, hops };
     const told = { ...first, outside: request.outside };
     // One that goes on from another conversation may wait for its first message.
-    const message = thread.command === "" ? [] : this.#lines.of(thread.threadId, told, []);
+    const message = this.#lines.of(thread.threadId, told, []);
     const lines = [...beginningLines(request, now()), ...message];
     if (lines.length === 0) return;
     agents.get(thread.threadId).append(lines);

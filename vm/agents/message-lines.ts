@@ -38,6 +38,7 @@ export class MessageLines {
   }
 
   /**
+   * Without a text and a file there is no message; the mark of text from outside stands there all the same.
    * @param files attachments of the thread
    * @param findMode gives the mode that the thread must be put into before text from outside, if it must
    * @throws AppError `invalid_request` if it names a channel and may not
@@ -53,6 +54,7 @@ export class MessageLines {
     const place = this.#sources.placeOf(folders.findConfig(threadId)?.agent, by, channelId);
     const outside = letIn(message.outside, { folder: folders.of(threadId), by, now: now() }, findMode);
     const all = [...files, ...outside.files];
+    if (text === "" && all.length === 0) return outside.before;
     const messageId = inputId ?? randomUUID();
     const line = messageLine(text, { messageId, by, plain, when, files: all, hops, place }, now());
     return [...outside.before, line];
