@@ -16,6 +16,16 @@ const use = (command: string, options: Record<string, string | number> = {}) =>
 const say = async (command: string, options: Record<string, string | number> = {}) =>
   (await use(command, options).reply()).content;
 
+/** A person makes a job that runs a command each so many seconds. */
+const create = (name: string, seconds: number, command: string) =>
+  all.sidecar
+    .as(all.you)
+    .call(
+      jobs.create,
+      {},
+      { body: { name, when: { type: "every", seconds }, what: { type: "command", dir: ".", command } } },
+    );
+
 test("a job is shown with its next three instants, and begins once it is created", async () => {
   const { driver } = all.discord;
   const prompt = script("Look at the build", { text: "All is green." });
@@ -61,17 +71,7 @@ test("a job is shown with its next three instants, and begins once it is created
   expect(await typing.autocomplete(all.you, channelId, "job pause", { job: "nigh" }, "job")).toMatchObject([
     { name: expect.stringContaining("nightly · agent: Look"), value: "nightly" },
   ]);
-  await all.sidecar.as(all.you).call(
-    jobs.create,
-    {},
-    {
-      body: {
-        name: "soon",
-        when: { type: "every", seconds: 1_800 },
-        what: { type: "command", dir: ".", command: "true" },
-      },
-    },
-  );
+  await create("soon", 1_800, "true");
   expect(await say("status")).toMatch(/^⏰ Due within the hour: \*\*soon\*\* <t:\d+:R>$/m);
   await say("job remove", { job: "soon" });
 
@@ -116,17 +116,7 @@ test("what a command prints, and why a job is paused, is said in the channel, on
   expect(output?.content).toMatch(/printed:\n```\nsaved <@1> [^\n]*x\n```$/);
 
   await all.stopRelay();
-  await all.sidecar.as(all.you).call(
-    jobs.create,
-    {},
-    {
-      body: {
-        name: "bad",
-        when: { type: "every", seconds: 3_600 },
-        what: { type: "command", dir: ".", command: "exit 3" },
-      },
-    },
-  );
+  await create("bad", 3_600, "exit 3");
   for (let run = 1; run <= 3; run++) {
     await all.sidecar.as(all.you).call(jobs.run, { job: "bad" });
     await until("its end", async () => {
