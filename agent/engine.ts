@@ -75,7 +75,7 @@ export interface EngineSession {
   answer(request: OpenRequest, answer: Answer): string;
   control(control: EngineControl): string;
   /**
-   * What an open request is about, for gates; undefined if it can't be told, or the request is one of several for one
+   * Tells gates which call an open request is about; undefined if it can't be told, or the request is one of several for one
    * call. An engine that is held to gates has it.
    */
   callOf?(request: OpenRequest): HeldCall | undefined;

@@ -14,7 +14,7 @@ import type { Launch } from "./engine.ts";
 
 export interface ToldMemory {
   text: string;
-  /** Of the transcript, before the model is told. */
+  /** The event that is written before the model is told. */
   event: EventBody<"memory_told">;
 }
 
@@ -60,7 +60,7 @@ export function mayCarryMemory(messages: readonly WaitingMessage[]): boolean {
 interface Head {
   path: string;
   text: string;
-  /** Of the whole file. */
+  /** The whole file's length. */
   bytes: number;
 }
 

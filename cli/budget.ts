@@ -1,4 +1,4 @@
-/** What a thread may take of the machine, as options of the commands that make one. */
+/** The options by which commands bound what a new thread may take of the machine. */
 import type { Command } from "commander";
 import { type Budget, NOT_MEMORY, parseMemory, RESOURCES } from "../shared/budget.ts";
 import { AppError } from "../shared/errors.ts";
@@ -16,7 +16,7 @@ export function addBudgetOptions(command: Command): Command {
     .option("--pids <number>", "how many processes it may have at once, with their threads");
 }
 
-/** What was chosen; the sidecar's schema says what fits. @throws AppError `invalid_request` */
+/** Reads the options; the sidecar's schema refuses values that do not fit. @throws AppError `invalid_request` */
 export function budgetRequest({ memory, cpu, pids }: BudgetOptions): { budget?: Budget } {
   const budget = {
     memory: memory === undefined ? undefined : (parseMemory(memory) ?? refuse("--memory", NOT_MEMORY)),

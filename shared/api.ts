@@ -106,7 +106,7 @@ export const createRequestSchema = z.strictObject({
   title: titleSchema.optional(),
   cols: colsSchema.default(DEFAULT_COLS),
   rows: rowsSchema.default(DEFAULT_ROWS),
-  /** What its processes may take of the machine together; what it leaves out is as the sidecar's settings say. */
+  /** The most that its processes may take of the machine together. The sidecar's settings bound what it leaves out. */
   budget: budgetSchema.optional(),
   /** Of an agent's first message: an input of the same id does nothing. */
   inputId: inputIdSchema.optional(),
@@ -265,7 +265,7 @@ export const threadSchema = z.object({
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
-  /** What it may take of the machine; null if it has no budget. */
+  /** Its budget, and what it takes of that now; null if it has none. */
   budget: budgetUseSchema.nullish(),
   /** The logs that a terminal follows, and what it shows of them; null if it follows none. */
   follows: viewSchema.extend({ service: z.string() }).nullish(),

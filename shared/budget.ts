@@ -1,5 +1,5 @@
 /**
- * What a thread's processes may take of the machine together. The kernel holds it, by the thread's control groups.
+ * Budgets: the most that a thread's processes may take of the machine together. The kernel holds them, by control groups.
  * Memory is in bytes, the processor's share in processors (1.5: one and a half), processes count with their threads.
  */
 import * as z from "zod";
@@ -49,7 +49,7 @@ export const budgetUseSchema = z.object({
   cpu: z.object(use).optional(),
   /** A hit: a new process, or thread of one, was refused. */
   pids: z.object(use).optional(),
-  /** What nothing holds on this machine. */
+  /** The limits that nothing holds on this machine. */
   notHeld: z.array(z.enum(RESOURCES)),
 });
 export type BudgetUse = z.infer<typeof budgetUseSchema>;

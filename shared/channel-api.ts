@@ -8,16 +8,16 @@ import { discordIdSchema } from "./ids.ts";
 export const MAX_CHANNELS = 50;
 
 /**
- * What a message in the channel does: nothing; begin an agent's thread, if it names the bot or always; or go to the one
+ * A channel's mode says what a message in it does: nothing; begin an agent's thread, if it names the bot or always; or go to the one
  * agent that hears the channel.
  */
 export const CHANNEL_MODES = ["off", "mention", "threads", "main"] as const;
 export type ChannelMode = (typeof CHANNEL_MODES)[number];
 
-/** Of the agent that hears a channel for which nobody names another. */
+/** The name of the agent that hears a channel if nobody names another. */
 export const MAIN_AGENT = "main";
 
-/** What is wrong with a mode, in words. */
+/** The words for a mode that does not exist. */
 export const modeProblem = `must be ${CHANNEL_MODES.join(", ")}`;
 
 const name = (max = 200) =>

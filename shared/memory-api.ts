@@ -37,7 +37,7 @@ const writeSchema = z.object({
 export type MemoryWriteInfo = z.output<typeof writeSchema>;
 
 const fileSchema = z.object({
-  /** Of all memories: `dirs/<id>/notes.md`. */
+  /** The path below all memories: `dirs/<id>/notes.md`. */
   path: z.string(),
   bytes: z.int(),
   changedAt: z.iso.datetime(),
@@ -51,7 +51,7 @@ export const memoriesReplySchema = z.object({
     z.object({
       /** `user`, `main/<agent>` or `dirs/<id>`. */
       folder: z.string(),
-      /** Of a directory's memory. */
+      /** The directory whose memory it is; null for any other owner. */
       directory: z.string().nullable(),
       files: z.array(fileSchema),
       /** There are more files than are listed. */
@@ -82,7 +82,7 @@ export const memorySearchQuerySchema = z.strictObject({
 });
 
 const hitSchema = z.object({
-  /** Of all memories, or `threads/<id>/transcript.jsonl`. */
+  /** The path below all memories, or `threads/<id>/transcript.jsonl`. */
   path: z.string(),
   line: z.int(),
   at: z.iso.datetime(),
@@ -91,11 +91,11 @@ const hitSchema = z.object({
 export type MemoryHit = z.output<typeof hitSchema>;
 
 export const memorySearchReplySchema = z.object({
-  /** Of memories first, then of transcripts. */
+  /** Hits in memories first, then in transcripts. */
   hits: z.array(hitSchema),
   /** How many files were looked through. */
   filesSearched: z.int(),
-  /** What was written last is not in the index yet. */
+  /** True if the newest writes are not in the index yet. */
   isBehind: z.boolean(),
 });
 export type MemorySearchReply = z.output<typeof memorySearchReplySchema>;

@@ -130,13 +130,13 @@ export function printAddress({ channel, person }: Address): string {
   return `discord:${parts.join("/")}`;
 }
 
-/** What {@link printAddress} wrote of a channel; undefined if it is something else. */
+/** Reads an address of a channel as {@link printAddress} writes it; undefined if it is something else. */
 export function parseAddress(text: string): { channel: string; person: string | undefined } | undefined {
   const [, channel, person] = /^discord:#([a-z0-9-]+)(?:\/([a-z0-9-]+))?$/.exec(text) ?? [];
   return channel === undefined ? undefined : { channel, person };
 }
 
-/** Of an agent: `thread:#12`. */
+/** An agent's address: `thread:#12`. */
 export function printThreadAddress(name: string): string {
   return `thread:${name}`;
 }

@@ -23,7 +23,7 @@ export type Spoken = z.infer<typeof spokenSchema>;
 /** The oldest first, at most a hundred; `state` is another text whenever a message is queued. */
 export const spokenReplySchema = z.object({ messages: z.array(spokenSchema), state: z.string() });
 
-/** What became of one. What was sent or refused stays so. */
+/** The end of a message: sent, or refused. It never changes. */
 export const spokenNoteSchema = z.union([
   z.strictObject({ state: z.literal("sending") }),
   z.strictObject({ state: z.literal("sent"), messageId: snowflakeSchema }),
@@ -37,7 +37,7 @@ export const mainReplySchema = z.object({ threadId: knownThreadId, name: z.strin
 /** Stands below a person's message that an agent has read, and to which it says nothing. */
 export const UNANSWERED = "-# read, not answered";
 
-/** What a person wrote in Discord has its message's id; parts of it have more behind that. */
+/** Finds the Discord message that an input came from: the input's id begins with the message's. */
 export function findDiscordMessage(inputId: string | undefined): DiscordId | null {
   const id = /^(\d{1,20})(\.|$)/.exec(inputId ?? "")?.[1];
   return id === undefined ? null : snowflakeSchema.parse(id);

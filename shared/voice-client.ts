@@ -1,4 +1,4 @@
-/** What is asked of the sidecar about agents that speak with a tool. */
+/** The client's calls for agents that speak with a tool. */
 import type * as z from "zod";
 import type { SidecarClient } from "./client.ts";
 import { voice } from "./protocol/voice.ts";
@@ -16,7 +16,7 @@ export class VoiceClient {
     return this.#client.call(voice.main, { channelId });
   }
 
-  /** What is to be said; the oldest first. */
+  /** Lists messages that are to be said, the oldest first. */
   listSpoken(): Promise<z.output<typeof spokenReplySchema>> {
     return this.#client.call(voice.list, {});
   }

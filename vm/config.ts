@@ -185,7 +185,7 @@ export interface VmConfig {
   maxAgents: number;
   /** Of all people together. */
   maxJobs: number;
-  /** Of threads that name none. */
+  /** The budget of threads that name none. */
   budget: Budget;
   /** What one thread's log may take on disk. */
   logMaxBytes: number;

@@ -82,7 +82,7 @@ export interface Common {
   isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;
-  /** What is written when a limit is reached; nothing while a gate decides whether a person is asked. */
+  /** Gives the events for a limit that was reached: none while a gate decides whether a person is asked. */
   limitAsked?: ((reached: ReachedLimit) => EventBody[]) | undefined;
 }
 

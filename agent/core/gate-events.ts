@@ -115,7 +115,7 @@ export function withdrawn(entry: GateEntry, ask?: OpenAsk): EventBody[] {
   return ask ? [cancelAsk(ask, "withdrawn")] : [gateResponse(entry, "withdrawn")];
 }
 
-/** What the model is told of a decision against it. */
+/** The sentence by which the model learns that a gate has decided against its call or its turn. */
 export function toldOf({ at, outcome, text, title }: GateEntry): string {
   const why = text === undefined ? "" : `: ${text}`;
   switch (at) {
@@ -137,7 +137,7 @@ export function interruptBy(entry: GateEntry): EventBody {
   return { type: "control", op: "interrupt", by: entry.decidedBy ?? BY_GATE };
 }
 
-/** What a decision on a failed turn comes to. */
+/** The events by which a decision on a failed turn takes effect. */
 export function afterFailureEvents(entry: GateEntry): EventBody[] {
   const { outcome, requestId, text, decidedBy = BY_GATE } = entry;
   if (outcome === "retry") {

@@ -1,4 +1,4 @@
-/** What waits at a gate now, and what was decided on it. Pure. */
+/** Lists the calls, turns and limits that wait at a gate now, and finds the decision on each. Pure. */
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { GateEntry, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { fitsCall, gatedCall, type Place } from "../../shared/agent/gate-fit.ts";
@@ -138,7 +138,7 @@ function beforeEnd({ gates, callOf }: Look, request: OpenRequest): GateWant[] {
   }));
 }
 
-/** Of a turn that has failed. */
+/** The gates at which a turn that has failed waits. */
 function afterFailure({ fold, gates }: Look): GateWant[] {
   const { failure, turn, turnCount, isKilled, isPaused } = fold;
   if (turn !== null || failure?.code !== "engine_refused" || isKilled || isPaused) return [];
@@ -155,7 +155,7 @@ function afterFailure({ fold, gates }: Look): GateWant[] {
   });
 }
 
-/** What was asked about it: by this process, or by one that is gone. */
+/** Finds the request that was written for it, by this process or by an earlier one. */
 export function entryOf(fold: ThreadFold, { gate, callKey, waits }: GateWant): GateEntry | undefined {
   const generation = fold.engine?.generation ?? 0;
   const asked = (fold.gates?.entries ?? []).filter(

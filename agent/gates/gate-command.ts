@@ -18,7 +18,7 @@ export interface GateCommandOptions {
   input: string;
   /** Absolute. */
   dir: string;
-  /** Of the engine: what the command starts is found by its marker. */
+  /** The engine's environment, whose marker finds all that the command starts. */
   env: Env;
   /** How it is started: in the sandbox, if there is one. */
   keep: (command: Command) => Command;
@@ -81,7 +81,7 @@ export class GateCommand {
     }
     const timer = setTimeout(() => settle("timeout"), timeoutSeconds * 1_000);
     child.once("error", (error) => settle({ code: null, words: error.message }));
-    // What it left in the background may hold its output open for ever.
+    // A process that it left in the background may hold its output open for ever.
     child.once("exit", (code) => {
       clearTimeout(timer);
       setImmediate(() => settle({ code: code ?? 1, words }));

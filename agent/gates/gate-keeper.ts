@@ -30,7 +30,7 @@ import { GateCommand, type GateCommandEnd } from "./gate-command.ts";
 export interface GateKeeperOptions {
   folder: string;
   config: ThreadConfig;
-  /** Of the engine. */
+  /** The engine's environment. */
   env: Env;
   keep: (command: Command) => Command;
   /** A command has ended. */
@@ -48,7 +48,7 @@ export class GateKeeper {
   readonly #log: Log;
   /** By the request that they decide on. */
   readonly #commands = new Map<string, GateCommand>();
-  /** What waits at a limit, as it was asked last. */
+  /** The gate at a limit that was asked about last. */
   #atLimit: GateWant | undefined;
   #waitingCount = 0;
 
@@ -60,7 +60,7 @@ export class GateKeeper {
     if (isLeft) for (const pid of listMarked(options.folder, GATE_MARKER)) signal(pid, "SIGKILL");
   }
 
-  /** So many commands run: the runner stays for them. */
+  /** True while a command runs: the runner does not end then. */
   get isBusy(): boolean {
     return this.#commands.size > 0;
   }
@@ -77,14 +77,14 @@ export class GateKeeper {
     this.#withdraw(wants, seat);
     const waiting = new Set<string>();
     for (const want of wants) {
-      // Of several gates each is asked when the one before has let it go on.
+      // If a call meets several gates, each is asked once the one before has let it go on.
       if (!waiting.has(want.waits) && !this.#settle(want, seat, nowMs)) waiting.add(want.waits);
     }
     this.#waitingCount = waiting.size;
     this.#interrupt();
   }
 
-  /** Of the hook after a round of calls: what the model is told before it goes on. */
+  /** The text that the hook after a round of calls gives the model before it goes on. */
   newsFor(requestId: string): string | undefined {
     const told = (this.#fold.gates?.entries ?? [])
       .filter(({ waits, outcome }) => waits === requestId && (outcome === "retry" || outcome === "fail"))
@@ -92,7 +92,7 @@ export class GateKeeper {
     return told.length === 0 ? undefined : told.join("\n\n");
   }
 
-  /** So many requests of the engine are held. */
+  /** The number of the engine's requests that are held. */
   get waitingCount(): number {
     return this.#waitingCount;
   }
@@ -216,7 +216,7 @@ export class GateKeeper {
     if (bodies.length > 0 && want.gate.at === "on_error") this.#log.append(null, bodies);
   }
 
-  /** What was asked and is not waited for any more: the call was withdrawn, or the engine has ended. */
+  /** Withdraws requests that nothing waits for any more: the call was withdrawn, or the engine has ended. */
   #withdraw(wants: readonly GateWant[], seat: Seat | undefined): void {
     for (const entry of this.#fold.gates?.entries ?? []) {
       const isWanted = wants.some((want) => entryOf(this.#fold, want)?.requestId === entry.requestId);

@@ -26,7 +26,7 @@ const WAIT = { timeoutMs: 600_000, intervalMs: 1 };
 export interface EnginesOptions {
   folder: string;
   messages: number;
-  /** Of the long conversation. */
+  /** The number of steps of the long conversation. */
   steps: number;
   /** Before memory is read. */
   settleMs: number;

@@ -1,4 +1,4 @@
-/** What a person decides of a thread that text from outside has got into. */
+/** The buttons by which a person decides about a thread that has read text from outside. */
 import { threadIdSchema } from "../../shared/ids.ts";
 import { action, people } from "./frame/action.ts";
 import { oneOf, whole } from "./frame/parts.ts";

@@ -223,7 +223,7 @@ export class Ledger {
     for (const old of forget) this.#stale.delete(old);
   }
 
-  /** Of an earlier process' messages, those of which nobody knows what they show, or whether they are there; the oldest first. */
+  /** Lists an earlier process' messages that nobody has read since: they may show something else, or be gone. The oldest first. */
   unread(keys: readonly string[]): Unread[] {
     const { mayChange = () => true } = this.#options;
     return keys

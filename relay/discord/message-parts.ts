@@ -1,7 +1,7 @@
 /** What a person's message holds besides what they wrote: what they forwarded, and what only Discord can show. Pure. */
 import type { DiscordMessage } from "./message-schema.ts";
 
-/** What only Discord can show, by the message's field. */
+/** The parts of a message that only Discord can show, by the message's field. */
 const OTHERS = {
   activity: "the invitation to an activity",
   call: "the call",

@@ -40,7 +40,7 @@ export class VmJobs {
     return this.#client.call(jobs.resume, { job });
   }
 
-  /** What no relay has told, the oldest first. */
+  /** Lists the news that no relay has told, the oldest first. */
   async listUntold(): Promise<JobNews[]> {
     return (await this.#client.call(jobs.listNews, {}, { query: { untold: "1", limit: 100 } })).news;
   }

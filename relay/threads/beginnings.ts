@@ -36,7 +36,7 @@ export interface NewThread {
   userId: string;
   /** How an agent is to work. */
   agent?: NonNullable<CreateRequest["agent"]>;
-  /** What it may take of the machine. */
+  /** The most that it may take of the machine. */
   budget?: Budget | undefined;
 }
 

@@ -21,14 +21,14 @@ import { ChannelRows } from "./channel-rows.ts";
 import { listTurnEnds } from "./turn-ends.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
-/** So many messages are known by what they were said under. */
+/** The most messages for which the relay remembers the message that they stand below. */
 const MAX_SAID = 200;
 /** So often at most it is looked at anew, so no message is edited more often. */
 const MIN_INTERVAL_MS = 3_000;
 /** So often it is looked at if no thread tells of news: threads of the API, and ends that grow old. */
 const MAX_INTERVAL_MS = 15_000;
 
-/** Of news of jobs that came while the relay was away, the newest are told one by one. */
+/** The most news of jobs that are told one by one after the relay was away; the oldest become one line. */
 const MAX_NEWS = 5;
 
 export interface ChannelOptions {
@@ -183,7 +183,7 @@ export class Channel {
     }
   }
 
-  /** What the sidecar has to say of jobs: once, as the sidecar's row and the ledger's key know. */
+  /** Tells the sidecar's news of jobs, each once: the sidecar's row and the ledger's key know which were told. */
   async #tellJobs(delivery: Opened["delivery"]): Promise<void> {
     const { vm, isMine } = this.#options;
     const news = (await vm.jobs.listUntold()).filter(({ channelId }) => isMine(channelId ?? undefined));

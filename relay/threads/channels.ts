@@ -81,7 +81,7 @@ export class Channels {
     return nearest && nearest.row.dir !== "." ? nearest.id : this.first;
   }
 
-  /** What Discord says of a channel, served or not. @throws what Discord fails with */
+  /** Asks Discord about a channel, served or not. @throws the error that Discord fails with */
   look(channelId: DiscordId): Promise<Seen> {
     return new ChannelLooks(this.#options).look(channelId);
   }

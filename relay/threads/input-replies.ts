@@ -1,4 +1,4 @@
-/** What people read in a thread of a message of theirs that did not go in, did so in part, or is old. */
+/** The answers below a person's message that did not go in, went in in part, or is old. */
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
@@ -14,7 +14,7 @@ const HIDDEN =
   "Discord keeps it, and everybody who may read here sees it. Type the next one unseen: `threadmux attach` on the VM, " +
   "or the thread in the sidecar's console.";
 
-/** What can be done about a refusal. */
+/** The buttons below a refusal, by its code. */
 const BUTTONS: Partial<Record<ErrorCode, (messageId: DiscordId) => readonly Button[]>> = {
   thread_paused: resumeButton,
   thread_locked: lockedButtons,

@@ -1,4 +1,4 @@
-/** What people write in a channel that one agent hears: it goes to that agent, with the channel as its place. */
+/** Sends people's messages in a channel that one agent hears to that agent, with the channel as their place. */
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";

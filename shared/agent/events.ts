@@ -243,7 +243,7 @@ const schemas = {
   elicitation_response: event("elicitation_response", elicitationResponseFields),
   /** Somebody is to decide whether the agent goes on; a person is asked by a `permission_request` of the same id. */
   gate_request: event("gate_request", gateRequestFields),
-  /** What was decided by who is no person: a person's answer is a `permission_response`. */
+  /** A gate's decision by a command or a directive; a person's is a `permission_response`. */
   gate_response: event("gate_response", gateResponseFields),
   plan: event("plan", () => ({
     entries: z.array(

@@ -61,7 +61,7 @@ export function decidedCalls({ gates }: Pick<ThreadFold, "gates">): GateEntry[] 
   return (gates?.entries ?? []).filter(({ at, outcome }) => at === "before_step" && outcome !== undefined);
 }
 
-/** Of a turn that runs: a failure is decided on when it is over, a limit when it is held. */
+/** True if the gate belongs to a running turn: a failure is decided on after the turn, a limit while the turn is held. */
 export function isOfTurn({ at, isAfterTurn }: Pick<GateEntry, "at" | "isAfterTurn">): boolean {
   return at !== "on_limit" && !isAfterTurn;
 }
@@ -116,7 +116,7 @@ function endCall(gates: FoldGates, event: EventOf<"tool_call_update">): FoldGate
     reason === "interrupted"
       ? gates.entries
       : gates.entries.filter(({ at, waits }) => at !== "before_step" || waits !== toolCallId);
-  // What was not let run is no step.
+  // A call that was not let run is no step.
   if (!call || reason !== undefined)
     return { ...gates, entries, calls: gates.calls.filter((one) => one !== call) };
   const failed = status === "failed" ? (gates.failures[call.name] ?? 0) + 1 : 0;

@@ -48,7 +48,7 @@ export interface ThreadFold {
   held?: WaitingMessage[] | undefined;
   /** So many messages of agents, one upon the other, have led to this, without a person's. */
   hops?: number;
-  /** Of an agent that speaks with a tool. */
+  /** There if the agent speaks with a tool. */
   voice?: VoiceFold;
   /** Noted, and not completed. */
   deliveries: OpenDelivery[];
@@ -136,7 +136,7 @@ export interface ThreadFold {
    * `gate`: somebody there has aborted the turn. It rests until somebody writes, resumes or raises it.
    */
   stoppedAt: AskedLimit | "place" | "gate" | null;
-  /** Of a thread with gates. */
+  /** There if the thread has gates. */
   gates?: FoldGates;
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;
@@ -159,7 +159,7 @@ export interface WaitingMessage {
   blobs?: BlobMap;
   when: "now" | "next_turn";
   plain: boolean;
-  /** What it is called by in a thread that speaks with a tool, and when it was written. */
+  /** The writer's handle, in a thread that speaks with a tool; with the time at which it was written. */
   handle?: string | undefined;
   channelId?: DiscordId | undefined;
   at?: string | undefined;
@@ -177,9 +177,9 @@ export interface VoiceFold {
   }[];
   /** Its newest calls of the tools that speak. */
   calls: { callId: string; seq: number }[];
-  /** What those have said. */
+  /** The messages that those have sent. */
   said: { callId: string; messageId: string; address: string }[];
-  /** Of those owed, the ones that it was told of. */
+  /** The ids of owed messages that the agent was reminded of. */
   heldIds: string[];
 }
 
@@ -252,7 +252,7 @@ export interface OpenAsk {
 export interface FoldGates {
   /** Asked, and those decided on whose call, or turn, has not ended. */
   entries: GateEntry[];
-  /** Of the turn, in their order; `endedSeq` of one that has ended. */
+  /** The turn's calls in their order; `endedSeq` is there once a call has ended. */
   calls: (GatedCall & { toolCallId: string; endedSeq?: number })[];
   /** How often in a row a tool has failed in the turn, by its name. */
   failures: Readonly<Record<string, number>>;

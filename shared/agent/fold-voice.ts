@@ -55,7 +55,7 @@ function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined
   }
 }
 
-/** What a person in a channel wrote is owed an answer once the model has it; once, however often it is delivered. */
+/** Notes that the model has read a person's message in a channel: from then on it owes one answer, however often the message is delivered. */
 function read(
   { deliveries }: ThreadFold,
   voice: VoiceFold,
@@ -74,7 +74,7 @@ function read(
 
 type Owed = VoiceFold["owed"][number];
 
-/** What was said in its channel to everybody, or to its writer. */
+/** True if the message went to the whole channel of the owed one, or to its writer in any channel. */
 function isAnsweredBy({ source, channelId }: Owed, message: EventOf<"voice_message">): boolean {
   if (message.personId === undefined) return message.channelId === channelId;
   return message.personId === findDiscordId(source);

@@ -7,10 +7,10 @@ const str = z.string();
 
 export const DECIDERS = ["person", "command", "directive"] as const;
 
-/** What decides, and what about: a decision about another call counts for nothing. */
+/** The gate that decides, and the call that it decides about: a decision about another call counts for nothing. */
 const asked = () => ({
   requestId: str,
-  /** Of the call's tool and input, or of what else is decided on. */
+  /** A hash of the call's tool and input, or of the turn or limit that is decided on. */
   callKey: str,
 });
 
@@ -29,7 +29,7 @@ export const gateRequestFields = () => ({
   input: str,
   /** From 1: asked again after a time-out. */
   attempt: z.number().int().positive(),
-  /** So many calls had ended. */
+  /** The number of calls that had ended by then. */
   steps: z.number().int().nonnegative(),
   /** The request that this one stands for. */
   replaces: str.optional(),

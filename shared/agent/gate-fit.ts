@@ -6,7 +6,7 @@ import type { Gate } from "./gates.ts";
 /** A call as gates see it. */
 export interface GatedCall {
   name: string;
-  /** Of a call that runs one. */
+  /** The command line, if the call runs one. */
   command?: string;
   /** That the call names, as it names them. */
   paths: readonly string[];

@@ -1,4 +1,4 @@
-/** What a gate may say, and which calls it is for. */
+/** Gates as they are written: fields that are refused, and calls that fit. */
 import { expect, test } from "vitest";
 import { fitsCall, fitsCommand, gatedCall } from "./gate-fit.ts";
 import { deciderOf, gateSchema, gatesThatCount, noOf, timeoutOf } from "./gates.ts";

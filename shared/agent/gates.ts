@@ -15,7 +15,7 @@ export type GateOutcome = (typeof GATE_OUTCOMES)[number];
 export const MAX_GATES = 20;
 /** In one turn: the next is a `fail`. */
 export const MAX_RETRIES = 3;
-/** So long a command or a directive may take, and so much a directive may cost. */
+/** The longest that a command or a directive may take to decide, and the most that a directive may cost. */
 export const DECIDER_SECONDS = 120;
 export const DECIDER_USD = 0.5;
 /** Asked so often; then it has failed. */
@@ -34,11 +34,11 @@ const count = (max: number) =>
 
 const fitSchema = z.strictObject(
   {
-    /** Of the tool's name, as the engine calls it. */
+    /** A glob of the tool's name, as the engine calls it. */
     tool: line(200).optional(),
-    /** Of a command, and of each part of it between `;`, `&`, `|` and the like. */
+    /** A glob of a command, or of a part of it between `;`, `&`, `|` and the like. */
     command: line(500).optional(),
-    /** Of a file that the call names, from the agent's directory on, or absolute. */
+    /** A glob of a file that the call names, from the agent's directory on, or absolute. */
     path: line(500).optional(),
     /** Every so many calls that have ended. */
     every: count(1_000).optional(),
@@ -66,14 +66,14 @@ const deciderSchema = z.union(
 const gateFields = z.strictObject(
   {
     at: oneOf(GATE_POINTS),
-    /** What the gate is for; all of it. Without it: everything that comes to this point. */
+    /** The conditions, all of which a call must meet. Without them the gate is for everything that comes to this point. */
     if: fitSchema.optional(),
     by: deciderSchema,
     /** For whoever decides. */
     prompt: line(2_000).optional(),
     /** Then it is asked again, and then it has failed. */
     timeoutSeconds: count(30 * 86_400).optional(),
-    /** What a no comes to. */
+    /** The outcome of a no. */
     // biome-ignore lint/suspicious/noThenProperty: it is a word of the file's, and no function
     then: oneOf(["retry", "fail", "abort"]).optional(),
   },
@@ -126,7 +126,7 @@ export function problemOfGate(
   return points.includes(needed) ? undefined : `${at}: the engine ${engine} can't be held there`;
 }
 
-/** What a no comes to, if the gate does not say. */
+/** The outcome of a no: the gate's own, or the usual one of its point. */
 export function noOf({ at, then }: Pick<Gate, "at" | "then">): Exclude<GateOutcome, "continue"> {
   return then ?? (at === "before_step" || at === "on_limit" ? "fail" : "retry");
 }

@@ -1,4 +1,4 @@
-/** What events say of writes to memory, and of what an agent was told of it. */
+/** The fields of events about memory: a write, and the beginning of a MEMORY.md that an agent was told. */
 import * as z from "zod";
 
 /** `waiting`: it is not in the file before a person lets it in. */

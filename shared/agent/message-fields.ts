@@ -29,7 +29,7 @@ export const messageSentFields = () => ({
   held: z.enum(HOLD_REASONS).optional(),
 });
 
-/** Of an input of a thread that speaks with a tool: its writer is an address there. */
+/** The fields by which an input names its writer's address, in a thread that speaks with a tool. */
 export const placeFields = () => ({
   /** Such as `discord:#ops/alice`: what stands before the text, and where an answer can go. */
   handle: z.string().min(1).max(200).optional(),
@@ -37,7 +37,7 @@ export const placeFields = () => ({
   channelId: knownDiscordId.optional(),
 });
 
-/** Of the event in the transcript of an agent that speaks with a tool: it has said something in a channel. */
+/** The fields of the event by which an agent that speaks with a tool has said something in a channel. */
 export const voiceMessageFields = () => ({
   /** `m17`. */
   messageId: z.string(),

@@ -34,7 +34,7 @@ export interface Directive {
   inputs: InputSpecs;
   spawn?: "await" | "async" | "single";
   gates?: readonly Gate[];
-  /** Of its gates, in the file. */
+  /** The lines at which its gates stand in the file. */
   gateLines?: readonly number[];
   /** What of the file is not honoured, a sentence each. */
   notes: string[];

@@ -29,14 +29,14 @@ export const jobPreviewReplySchema = lazy(() =>
 export type JobPreview = z.output<ReturnType<typeof jobPreviewReplySchema>>;
 
 export const hookTestRequestSchema = z.strictObject({
-  /** What is sent; left out, a small example. */
+  /** The body that is sent; if it is left out, a small example. */
   body: z
     .string()
     .max(1024 * 1024, "must be at most 1 MiB")
     .optional(),
 });
 export const hookTestReplySchema = z.object({
-  /** What the hook's door answers: 202 if it is taken. */
+  /** The status with which the hook's door answers: 202 if it takes the request. */
   status: z.int(),
   answer: z.string(),
 });

@@ -107,7 +107,7 @@ const settings = {
    * while HEARTBEAT.md of the job's directory holds only headings and blank lines.
    */
   heartbeat: z.literal(true, "must be true, or left out").optional(),
-  /** Of a job of the clock: what is due outside of them is skipped. In the zone of `when`, or the machine's. */
+  /** The hours in which a job of the clock runs: an instant outside of them is skipped. In the zone of `when`, or the machine's. */
   hours: z
     .strictObject({ from: clockTime, to: clockTime })
     .refine(({ from, to }) => from !== to, "from and to must differ")
@@ -164,7 +164,7 @@ export const jobRunSchema = z.object({
   costUsd: z.number().nullable(),
   /** So many due instants before this one were missed. */
   missed: z.int(),
-  /** What its agent has reported of it; null if nothing. */
+  /** The report of its agent; null if there is none. */
   report: z.object({ ok: z.boolean(), text: z.string() }).nullable(),
   /** Of a command: what it printed, its end. */
   output: z.string().nullable(),

@@ -1,4 +1,4 @@
-/** What people are told of jobs, beside what stands in the threads of their runs. */
+/** News of jobs: what people are told in a channel because no run's thread tells it. */
 import * as z from "zod";
 import { knownDiscordId } from "../ids.ts";
 
@@ -17,7 +17,7 @@ export const jobNewsSchema = z.object({
   kind: z.enum(JOB_NEWS_KINDS),
   /** A sentence for a person; empty if the output says all. */
   text: z.string(),
-  /** What a program printed, its end; null if none did. */
+  /** The end of a program's output; null if there is none. */
   output: z.string().nullable(),
   /** The channel in which the job wants it told; null: in the first one. */
   channelId: knownDiscordId.nullable(),

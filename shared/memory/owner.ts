@@ -17,10 +17,10 @@ export const DIRECTORY_FILE = ".directory";
 export const MAX_MEMORY_BYTES = 1024 * 1024;
 export const MAX_MEMORY_FILE_BYTES = 64 * 1024;
 export const MAX_MEMORY_FILES = 1_000;
-/** So much of a MEMORY.md an agent is told unasked. */
+/** The most of a MEMORY.md that an agent is told unasked. */
 export const MEMORY_HEAD_BYTES = 2 * 1024;
 
-/** What an agent calls one of its memories. */
+/** The words by which an agent names its memories. */
 export const OWNER_WORDS = ["main", "dir", "user"] as const;
 export type OwnerWord = (typeof OWNER_WORDS)[number];
 
@@ -28,7 +28,7 @@ export interface MemoryOwner {
   word: OwnerWord;
   /** Below {@link MEMORY_FOLDER}: `user`, `main/<name>` or `dirs/<id>`. */
   folder: string;
-  /** Of a directory: its absolute path. */
+  /** The absolute path, if the owner is a directory. */
   directory?: string;
 }
 

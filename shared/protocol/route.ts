@@ -25,7 +25,7 @@ export const PARAMS = {
   newsId: { field: "newsId", schema: newsIdSchema },
   inputId: { field: "inputId" },
   requestId: { field: "requestId" },
-  /** Of a message of an agent: `17`. */
+  /** The number of an agent's message: `17`. */
   spokenId: { field: "spokenId", schema: z.string().regex(/^[1-9]\d{0,14}$/, "must be a number") },
 } as const satisfies Record<string, { field: string; schema?: z.ZodType<string> }>;
 

@@ -10,7 +10,7 @@ export interface RealAgent {
   /** The variable that names the folder of its program. */
   variable: string;
   args: readonly string[];
-  /** What it needs in a clean environment to speak to nobody but this model. */
+  /** The variables with which it speaks to this model and to nobody else, in a clean environment. */
   env: (url: string) => Record<string, string>;
   /** Files of its home, by their paths. */
   files: (url: string) => Record<string, string>;

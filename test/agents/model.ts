@@ -52,7 +52,7 @@ export interface Fault {
   isCut?: boolean;
   /** In the place of each call's arguments: it need be no JSON. */
   rawArguments?: string;
-  /** Of chat completions, as local servers have it: calls without an id, or all with one and at index 0. */
+  /** Ids of calls in chat completions as local servers give them: none, or one id for all, at index 0. */
   ids?: "none" | "same";
 }
 

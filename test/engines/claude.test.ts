@@ -1,4 +1,4 @@
-/** What threadmux promises of an agent thread, with the engine `claude`. */
+/** The promises of an agent thread, with the engine `claude`. */
 import { testSurface } from "../support/engine-surface.ts";
 import { claudeUnderTest } from "../support/engine-under-test.ts";
 

@@ -1,4 +1,4 @@
-/** What threadmux promises of an agent thread, with the engine `command`. */
+/** The promises of an agent thread, with the engine `command`. */
 import { testSurface } from "../support/engine-surface.ts";
 import { commandUnderTest } from "../support/engine-under-test.ts";
 

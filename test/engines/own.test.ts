@@ -1,4 +1,4 @@
-/** What threadmux promises of an agent thread, with the engine `own`. */
+/** The promises of an agent thread, with the engine `own`. */
 import { testSurface } from "../support/engine-surface.ts";
 import { ownUnderTest } from "../support/engine-under-test.ts";
 

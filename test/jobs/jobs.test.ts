@@ -129,7 +129,7 @@ test("a check that prints nothing costs nothing; what it prints goes in line by 
   await expect(add(sidecar, { name: "bad", what, check: "./nowhere.sh" })).rejects.toThrow(
     /^check: \.\/nowhere\.sh is not there/,
   );
-  // What it printed is in the thread's context from now on.
+  // The check's output is in the thread's context from now on.
   const marked = events.find((event) => event.type === "control" && event.op === "mark");
   expect(marked).toMatchObject({ why: "the check of the job loud", by: "job:loud" });
   const command = { type: "command", dir: "shop", command: "ls" } as const;

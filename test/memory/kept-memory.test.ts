@@ -1,4 +1,4 @@
-/** What a thread that outside text has got into may not do, and what a backup takes along. */
+/** A marked thread writes to no memory, and a backup takes memories along. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What an agent asks people, with any engine that asks. */
+/** Tests of asks, for any engine that asks. */
 import { expect } from "vitest";
 import type { Row } from "./engine-row.ts";
 import { until } from "./wait.ts";

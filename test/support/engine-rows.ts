@@ -1,4 +1,4 @@
-/** What people use of an agent thread over HTTP, with any engine. */
+/** Tests of an agent thread over HTTP, for any engine. */
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { EngineDeclaration } from "../../shared/agent/engines/declaration.ts";
@@ -14,7 +14,7 @@ import { until } from "./wait.ts";
 
 const BYPASS = { agent: { permissionMode: "bypassPermissions" } };
 
-/** Of a test that is about no mode: an engine without modes asks nothing anyway. */
+/** The configuration of a test that is about no mode: an engine without modes asks nothing anyway. */
 function bypassOf({ name }: EngineUnderTest): { agent?: CreateRequest["agent"] } {
   const { capabilities }: EngineDeclaration = ENGINES[name];
   return capabilities.modes ? BYPASS : {};

@@ -1,5 +1,5 @@
 /**
- * What threadmux promises of an agent thread, as tests that run with every engine. An engine that declares a row's
+ * The promises of an agent thread, as tests that run with every engine. An engine that declares a row's
  * ability passes the row's tests; of one that does not, a request for it is refused by name.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";

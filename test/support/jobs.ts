@@ -85,7 +85,7 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
       kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
     const news = new JobNews({ store, now, log });
-    // Of agents nothing is known but that they have not read their input yet.
+    // Nothing is known of agents but that they have not read their input yet.
     const agentThreads = {
       catchUp: async () => undefined,
       get: () => ({ fold: emptyFold(), hasUnread: () => true }),

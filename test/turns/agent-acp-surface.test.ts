@@ -1,4 +1,4 @@
-/** What people have of a thread whose engine is `acp`: a test for each ability that the engine declares, and no other. */
+/** A thread whose engine is `acp`: a test for each ability that the engine declares, and no other. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -27,7 +27,7 @@ const tool = (name: string, input: Record<string, unknown>): Round => ({
 const messageTo = (to: string, content: string) => tool("message", { to, content });
 const write = (text: string, ...rounds: Round[]) =>
   all.discord.driver.post(all.you, ops, script(text, ...rounds));
-/** What the bot has said in the channel. */
+/** The bot's messages in the channel. */
 const said = () => all.discord.driver.messages(ops).filter(({ author }) => author.isBot);
 const main = async () => (await vm().voice.findMain(ops)).threadId;
 const results = async () =>

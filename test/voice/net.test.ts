@@ -27,7 +27,7 @@ const tool = (name: string, input: Record<string, unknown>): Round => ({
 const answer = (content: string) => tool("message", { to: "discord:#ops/you", content });
 const write = (text: string, ...rounds: Round[]) =>
   all.discord.driver.post(all.you, ops, script(text, ...rounds)).id;
-/** What the bot has said below a message. */
+/** The bot's messages below a message. */
 const below = (id: string) =>
   all.discord.driver
     .messages(ops)

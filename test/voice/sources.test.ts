@@ -43,7 +43,7 @@ const begin = (threadId: string, command: string, agent: CreateRequest["agent"])
   mkdirSync(join(sidecar.reposDir, threadId), { recursive: true });
   return sidecar.client.createThread({ threadId, type: "agent", dir: threadId, command, agent });
 };
-/** What the model was told, in all requests. */
+/** The messages of the newest request, which holds all before it. */
 const told = () => JSON.stringify(model.requests.at(-1)?.messages);
 
 test("each input begins with who wrote it, where and when; a second person of the name has another handle", async () => {

@@ -15,7 +15,7 @@ export interface AgentMessage {
   held?: HoldReason | undefined;
   /** Its writer is marked, and so is its reader: where the text from outside came from. */
   marks?: string | undefined;
-  /** Of the thread that gets it. */
+  /** The voice of the thread that gets it. */
   voice?: AgentConfig["voice"];
 }
 

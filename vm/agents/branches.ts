@@ -129,7 +129,7 @@ export class Branches {
     });
   }
 
-  /** What the parent has read from outside by then, the branch has read too. */
+  /** A branch has read all that its parent had read by then, text from outside too. */
   #outsideOf(parentId: ThreadId, { point }: Prepared): Pick<CreateRequest, "outside"> {
     const { store } = this.#options;
     const mark = store.agents.find(point.threadId)?.fold.marked ?? store.agents.find(parentId)?.fold.marked;

@@ -27,7 +27,7 @@ export interface ChannelsOptions {
   directives: Pick<Directives, "list">;
 }
 
-/** So many directives are named in a refusal. */
+/** The most directives that a refusal names. */
 const MAX_NAMED = 10;
 
 const NEW: ChannelSettings = {

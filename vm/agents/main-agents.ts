@@ -17,7 +17,7 @@ export interface MainAgentsOptions {
   now: () => number;
 }
 
-/** What every such agent is told. */
+/** The system text of every such agent. */
 const SYSTEM_TEXT = `You hear people in channels of a chat, jobs and other agents, in one conversation. Each input begins with where it comes from, such as [discord:#ops/alice 09:12].
 - Your own text is private: nobody reads it.
 - The tool \`message\` is the only way out: \`to\` is an address as the inputs have it. Answer whoever asked at their address.

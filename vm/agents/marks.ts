@@ -11,7 +11,7 @@ import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { findNarrowMode, letIn, refuseUnmarkable, spreadFrom } from "./outside.ts";
 
-/** So long a runner is given to read that its thread is marked. */
+/** How often it is looked whether a runner has read that its thread is marked. */
 const LOOKS = 100;
 const LOOK_MS = 100;
 
@@ -69,7 +69,7 @@ export class Marks {
 }
 
 /**
- * What a thread's inbox takes before text of a marked one; nothing if it is of no marked one.
+ * Gives the lines that go into a thread's inbox before text of a marked thread; none if the text is of no marked one.
  * @throws AppError `unsupported` if its engine can't be held to ask
  */
 export function markLines(

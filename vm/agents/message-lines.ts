@@ -1,4 +1,4 @@
-/** What a message becomes in its thread's inbox, with what comes before it. */
+/** Makes the lines of a message in its thread's inbox, with those that come before it. */
 import { randomUUID } from "node:crypto";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { Block } from "../../shared/agent/values.ts";

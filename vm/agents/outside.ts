@@ -1,4 +1,4 @@
-/** What becomes of a thread that text from outside gets into: it is marked before that text. */
+/** Marks a thread before text from outside gets into it. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlRequest } from "../../shared/agent/api.ts";

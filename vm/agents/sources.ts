@@ -5,7 +5,7 @@ import type { DiscordId } from "../../shared/ids.ts";
 import { type Principal, printAddress, printPrincipal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
 
-/** Of an inbox's line. */
+/** The place of an inbox's line: who wrote it, and where. */
 export interface Place {
   handle?: string;
   channelId?: DiscordId;

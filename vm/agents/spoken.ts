@@ -1,4 +1,4 @@
-/** What the relay is given to say, and what it tells of it. */
+/** Gives the relay the messages that it is to say, and takes its word on what became of them. */
 import type * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";

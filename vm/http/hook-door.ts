@@ -18,7 +18,7 @@ const RETRY_SECONDS = 60;
 export interface HookDoorOptions {
   /** By name; undefined if there is none. */
   findHook: (name: string) => Hook | undefined;
-  /** What a monitor is told; undefined if there is no heartbeat of this name. */
+  /** Finds a heartbeat's state for a monitor; undefined if there is none of this name. */
   findHeartbeat: (job: string) => { ok: boolean } | undefined;
   intake: Pick<Intake, "take">;
   /** Of this door alone. */
@@ -95,7 +95,7 @@ class HookDoor {
     answer(response, { id, accepted: outcome === "taken" }, 202);
   }
 
-  /** Whoever guesses names is held up as one who guesses secrets. */
+  /** A client that guesses names is held up as one that guesses secrets. */
   async #tell(
     method: string,
     job: string,

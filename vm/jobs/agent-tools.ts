@@ -17,7 +17,7 @@ import { machineZone } from "./zone.ts";
 
 const MAX_JOBS = 20;
 const MIN_GAP_MS = 15 * 60_000;
-/** So many due instants ahead are looked at: no two of them may lie closer. */
+/** The number of due instants ahead that are compared: no two of them may lie closer. */
 const LOOKED_AT = 30;
 const MAX_TEXT = 4_000;
 

@@ -21,7 +21,7 @@ const CHECK_SECONDS = 30;
 export interface ChecksOptions {
   store: Store;
   commands: Pick<BoundedCommands, "run">;
-  /** Of agents whose job names none. */
+  /** The engine of agents whose job names none. */
   engine: EngineName;
   engineOf: (threadId: ReturnType<typeof threadOf>) => string | undefined;
 }
@@ -71,7 +71,7 @@ export class Checks {
     return noted;
   }
 
-  /** What it prints is text from outside: the target must be one that can be held to ask about everything. */
+  /** A check's output is text from outside: the target must be one that can be held to ask about everything. */
   #refuseTarget({ what }: JobSettings): void {
     const { store, engine, engineOf } = this.#options;
     if ("prompt" in what) {
@@ -90,7 +90,7 @@ export class Checks {
   }
 }
 
-/** What a check printed, as the agent gets it. */
+/** The text in which an agent gets a check's output. */
 function checkText(output: string): string {
   const parts: Part[] = [
     { kind: "own", text: `The job's check printed this. ${OUTSIDE_NOTE}` },

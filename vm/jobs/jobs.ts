@@ -21,7 +21,7 @@ import type { Targets } from "./targets.ts";
 import { machineZone } from "./zone.ts";
 
 const SHOWN = 3;
-/** Of a heartbeat so many are looked at. */
+/** The number of a heartbeat's newest runs that are looked at. */
 const HEARTBEAT_RUNS = 20;
 /** Twice as long as the scheduler sleeps at most. */
 const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
@@ -87,7 +87,7 @@ export class Jobs {
     return { when, next: dues.map(at), words };
   }
 
-  /** What a monitor is told of a heartbeat; undefined if there is none of this name. */
+  /** Finds a heartbeat's state for a monitor; undefined if there is none of this name. */
   findHeartbeat(name: string): { ok: boolean } | undefined {
     const { store, now } = this.#options;
     const row = store.jobs.find(name);

@@ -44,7 +44,7 @@ export class JobNews {
     else if (printed !== null) this.#note(row, { key, kind: "output", text: "", output: printed });
   }
 
-  /** What an agent says of its run. That all is well, and no more, is told to nobody. */
+  /** Tells people an agent's report of its run. A report that says only that all is well is told to nobody. */
   tellReport(
     row: JobRow,
     { run }: Pick<JobRunRow, "run">,

@@ -184,7 +184,7 @@ export class Children {
       workspace: "shared",
       tags: [],
       parentThreadId: parentId,
-      // What keeps its parent from something keeps the child from it.
+      // A gate that holds its parent holds the child too.
       ...(guards.length > 0 && { gates: guards }),
     };
     const { spawn, ...made } = await directives.appliedToChild({ ...request, agent, path });

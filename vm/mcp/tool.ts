@@ -17,7 +17,7 @@ export interface Tool {
   /** For the model. */
   description: string;
   inputSchema: z.ZodType;
-  /** What a person is asked about before it runs: nothing, or as a command or a write of the engine's own. */
+  /** The engine's own tool as which people are asked about it before it runs; `nothing`: they are not asked. */
   asksAs?: "nothing" | "Bash" | "Write";
   /** Whether a thread is offered it; not set: each is. */
   isFor?: (threadId: ThreadId) => boolean;

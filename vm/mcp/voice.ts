@@ -1,5 +1,5 @@
 /**
- * What an agent says with a tool: into the channels that it hears, each call once. A call is a row before it is
+ * Takes the messages that an agent sends with a tool into the channels that it hears, each call once. A call is a row before it is
  * answered; the relay sends what the row says.
  */
 import { createHash } from "node:crypto";
@@ -12,11 +12,11 @@ import type { Agents } from "../agents/agents.ts";
 import { Sources } from "../agents/sources.ts";
 import type { Store } from "../store/store.ts";
 
-/** Of one turn; beyond it an agent talks to nobody but itself. */
+/** The most messages of one turn. */
 const MAX_A_TURN = 20;
 /** To one address, without an input from there. */
 const MAX_UNHEARD = 5;
-/** So long the same words to the same address are taken for a call that is made again. */
+/** How long the same words to the same address are taken for a call that is made again. */
 const SAME_MS = 10 * 60_000;
 
 export interface VoiceOptions {
@@ -149,7 +149,7 @@ export class Voice {
   }
 }
 
-/** Of an engine that names no calls. */
+/** The name of a call whose engine names no calls. */
 function nameOf(...parts: readonly string[]): string {
   return `text-${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;
 }

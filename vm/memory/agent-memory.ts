@@ -1,4 +1,4 @@
-/** What agents do with memory: read it, write to it. Each thread has the memories of its owners alone. */
+/** Lets agents read and write memory. Each thread has the memories of its owners alone. */
 import { createHash, randomUUID } from "node:crypto";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { MemoryWriteOfAgent } from "../../shared/agent/memory-fields.ts";
@@ -30,7 +30,7 @@ const MAX_WAITING = 5;
 /** A person is to read all of it before it counts. */
 const MAX_WAITING_CHARACTERS = 4_000;
 const MAX_NAMED_WRITERS = 5;
-/** What a sidecar that was killed has not told is told after its start, if it is no older. */
+/** A write that a killed sidecar has not told is told after its start, if it is no older than this. */
 const RETOLD_MS = HOUR_MS;
 
 export interface AgentMemoryOptions {

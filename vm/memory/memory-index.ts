@@ -10,7 +10,7 @@ import type { IndexerData, SearchDone, SearchOrder } from "./indexer/protocol.ts
 const DEADLINE_MS = 5_000;
 /** At once. */
 const MAX_WAITING = 20;
-/** So long without a search, and the thread ends. */
+/** The index's thread ends after this time without a search. */
 const IDLE_MS = 10 * 60_000;
 
 type Found = Exclude<SearchDone, { error: string }>;

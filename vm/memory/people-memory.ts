@@ -1,4 +1,4 @@
-/** What people do with memories: they may read and write all of them. */
+/** Lets people read and write all memories. */
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../shared/errors.ts";
 import { MemoryFolder } from "../../shared/memory/memory-folder.ts";
@@ -46,7 +46,7 @@ export class PeopleMemory {
     return folders.flatMap((folder) => this.#describe(folder) ?? []);
   }
 
-  /** Of a directory below REPOS_DIR. @throws AppError `invalid_directory` */
+  /** The folder of the memory of a directory below REPOS_DIR. @throws AppError `invalid_directory` */
   async folderOf(dir: string): Promise<string> {
     return (await this.#ownerOf(dir)).folder;
   }

@@ -28,7 +28,7 @@ export interface AgentSearch {
   where: Where;
   /** The agent's family, itself among it. */
   family: readonly ThreadId[];
-  /** What the agent's transcript comes to. */
+  /** The fold of the agent's transcript. */
   fold: ThreadFold;
   /** Whether somebody may open all threads. */
   mayOpenAll: (asker: string) => boolean;

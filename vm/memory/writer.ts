@@ -27,7 +27,7 @@ export interface MemoryWrite {
   /** Null if the file is to go. */
   text: string | null;
   by: Principal;
-  /** Of an agent that writes. */
+  /** The thread of the agent that writes; undefined if a person does. */
   threadId?: ThreadId | undefined;
   /** It is not in the file before a person has let it in. */
   waits?: boolean | undefined;
@@ -195,14 +195,14 @@ export class MemoryWriter {
   }
 }
 
-/** What the file holds after a write; null if it is gone. Pure. */
+/** The file's text after a write; null if it is gone. Pure. */
 function textAfter(how: WriteHow, before: string | null, text: string | null): string | null {
   if (how !== "append" || text === null) return text;
   const ended = before === null || before === "" || before.endsWith("\n") ? (before ?? "") : `${before}\n`;
   return `${ended}${text}${text.endsWith("\n") ? "" : "\n"}`;
 }
 
-/** What the file holds without a write. Pure. @throws AppError `unsupported` */
+/** The file's text without a write. Pure. @throws AppError `unsupported` */
 function textWithout(row: MemoryWriteRow, now: string | null): string | null {
   const { how, before, beforeHash, afterHash, text, name } = row;
   if (before === null && beforeHash !== null)

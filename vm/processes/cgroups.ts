@@ -8,7 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "
 import { basename, dirname, join } from "node:path";
 
 /**
- * What a service of systemd calls the group of its own processes (`DelegateSubgroup`). The threads' groups stand beside
+ * The name that a service of systemd gives the group of its own processes (`DelegateSubgroup`). The threads' groups stand beside
  * it: a group that has processes can't hand its controllers down.
  */
 export const SERVICE_SUBGROUP = "sidecar";

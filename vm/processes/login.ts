@@ -34,7 +34,7 @@ function findOwnHome(): string | undefined {
   }
 }
 
-/** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */
+/** The environment of threads' programs: the variables of every login and those that `THREAD_ENV` names; none else of ours, above all no token. */
 export function threadEnv(
   env: Record<string, string | undefined>,
   names: string[],

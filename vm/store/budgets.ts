@@ -1,4 +1,4 @@
-/** What threads may take of the machine, and what their people were told last of limits that were reached. */
+/** The budgets of threads, and which limits' hits their people have been told of. */
 import * as z from "zod";
 import { type Budget, budgetSchema, RESOURCES, type Resource } from "../../shared/budget.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";

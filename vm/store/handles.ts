@@ -1,4 +1,4 @@
-/** What people and channels are called in addresses: given once for an id, and never to another. */
+/** The handles of people and channels in addresses: given once for an id, and never to another. */
 import * as z from "zod";
 import { trimEndOf } from "../../shared/trim-end.ts";
 import type { Database } from "./database.ts";

@@ -1,10 +1,10 @@
-/** What people are to be told of jobs, each piece of news once. */
+/** News of jobs that people are to be told, each once. */
 import * as z from "zod";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import { JOB_NEWS_KINDS, type JobNewsKind } from "../../shared/jobs/news.ts";
 import type { Database } from "./database.ts";
 
-/** Of more, the oldest go, told or not. */
+/** The most rows that are kept: the oldest go, told or not. */
 const MAX_NEWS = 500;
 
 const rowSchema = z

@@ -49,7 +49,7 @@ const runSchema = z
     output: row.output,
     /** What a request brought. */
     body: row.body,
-    /** What its agent has reported; null if nothing. */
+    /** The report of its agent; null if there is none. */
     report: row.report_ok === null ? null : { ok: row.report_ok === 1, text: row.report ?? "" },
   }));
 export type JobRunRow = z.output<typeof runSchema>;
@@ -145,7 +145,7 @@ export class JobRunTable {
     return row === undefined ? undefined : runSchema.parse(row);
   }
 
-  /** What its agent says of the work. The first one counts. @returns false if there is one */
+  /** Stores its agent's report. The first one counts. @returns false if there is one */
   setReport(run: string, { ok, text }: { ok: boolean; text: string }): boolean {
     return this.#setReport.run({ run, ok: ok ? 1 : 0, text }).changes > 0;
   }

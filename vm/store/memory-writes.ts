@@ -39,13 +39,13 @@ const rowSchema = z
     folder: row.folder,
     name: row.name,
     how: row.how,
-    /** What is written; null if the file is to go, or if the row is old. */
+    /** The text of the write; null if the file is to go, or if the row is old. */
     text: row.text,
     by: parsePrincipal(row.by),
     threadId: row.thread_id,
     at: row.at,
     state: row.state,
-    /** What the file held; null if there was none (`beforeHash` too), or if the row is too old to be undone. */
+    /** The file's text before; null if there was none (`beforeHash` too), or if the row is too old to be undone. */
     before: row.before,
     beforeHash: row.before_hash,
     /** Null if the file is gone since. */
@@ -164,7 +164,7 @@ export class MemoryWriteTable {
     return this.#listOf.all(folder, name, limit).map((row) => rowSchema.parse(row));
   }
 
-  /** Of one owner, the newest first. */
+  /** Lists one owner's writes, the newest first. */
   listNewest(folder: string, limit: number): MemoryWriteRow[] {
     return this.#newest.all({ folder, limit }).map((row) => rowSchema.parse(row));
   }

@@ -7,11 +7,11 @@ import Sqlite from "better-sqlite3";
 import { makePrivate } from "./database.ts";
 import { extraWords, matchOf } from "./search-words.ts";
 
-/** Of another one, the file is made anew. */
+/** A file of another version is made anew. */
 const VERSION = 1;
 /** Ranked by how well they fit; of more, the newest are given. */
 const MAX_RANKED = 5_000;
-/** Of so many documents by name; of more, by kind, and each line is looked at. */
+/** The most documents that a query names one by one. With more it asks by kind, and looks at each line it gets. */
 const MAX_NAMED_DOCS = 500;
 
 export const DOC_KINDS = ["memory", "thread"] as const;
@@ -36,7 +36,7 @@ export interface IndexedLine {
   ref?: string | undefined;
 }
 
-/** What is searched: of a kind, these documents, or all. */
+/** The part of the index that is searched: these documents of a kind, or all of it. */
 export interface Scope {
   kind: DocKind;
   keys: readonly string[] | null;

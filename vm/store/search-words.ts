@@ -9,11 +9,11 @@ const CHUNK = /[^\s\p{Z}\p{Cc}]+/gu;
 const WORD = /[\p{L}\p{N}]+/gu;
 /** Most texts hold neither a hump nor a sign of another script. */
 const MORE = /[a-z][A-Z0-9]|[A-Z][A-Z][a-z]|[0-9][A-Za-z]|[^\0-\x7f]/;
-/** Of a query. */
+/** The most words of a query. */
 const MAX_WORDS = 12;
 const MAX_WORD = 100;
 
-/** What is found of a text beside its own words. */
+/** The words by which a text is found beside its own: parts of identifiers, and pairs of signs. */
 export function extraWords(text: string): string {
   if (!MORE.test(text)) return "";
   const extra: string[] = [];

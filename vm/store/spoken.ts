@@ -1,4 +1,4 @@
-/** What agents that speak with a tool have said and are still to say, whom they heard where, and who hears a channel. */
+/** The messages of agents that speak with a tool, whom those agents heard where, and which agent hears a channel. */
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
@@ -19,7 +19,7 @@ const countSchema = z.object({ n: z.int() });
 const idSchema = z.object({ thread_id: knownThreadId });
 const personSchema = z.object({ person_id: z.string() });
 
-/** What a thread has said and nobody asks for any more: so many are kept. */
+/** The number of a thread's messages that are kept after they were said. */
 const KEPT = 1_000;
 const MAX_LISTED = 100;
 
@@ -128,7 +128,7 @@ export class SpokenTable {
     return this.#open.all().map((row) => rowSchema.parse(row));
   }
 
-  /** What was sent or refused stays so. @returns whether it is news */
+  /** Notes how a message ended; the first note counts. @returns whether it is news */
   note(id: number, note: SpokenNote): boolean {
     const { changes } = this.#set.run({
       id,

@@ -35,7 +35,7 @@ type TellAgent = (threadId: ThreadId, sentence: string) => void;
 export interface BudgetsOptions {
   store: Store;
   groups: BudgetGroups;
-  /** Of threads that name none. */
+  /** The budget of threads that name none. */
   usual: Budget;
   log: Log;
   now: () => number;

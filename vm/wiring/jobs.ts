@@ -85,7 +85,7 @@ export function createJobs(
   return { jobs, jobNews, hookTests, scheduler, hooks, hookFeed };
 }
 
-/** Of agents whose job names none. */
+/** The engine of agents whose job names none. */
 function engineOfJobs({ agent }: Common["config"]): EngineName {
   return agent.engine ?? usualProgram({ AGENT_PROGRAM: agent.program }).engine;
 }

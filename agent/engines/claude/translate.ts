@@ -161,7 +161,7 @@ function callOf({ subtype, callback_id, tool_name, input }: ClaudeRequest["reque
   return { side, kind, ...(typeof path === "string" && { path }) };
 }
 
-/** What a line that asks us is about. @throws Error if it is no line of claude's */
+/** Reads the call that a line of claude's asks about. @throws Error if it is no line of claude's */
 export function heldCallOf(text: string): HeldCall | undefined {
   const parsed = parseClaudeLine(text);
   if (parsed?.type !== "control_request") return undefined;

@@ -1,4 +1,4 @@
-/** What a call asks people before it runs: whether it may, or the questions that it is there for. */
+/** Makes the asks of a call that waits for people: whether it may run, or the questions that it puts to them. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { ToolKind } from "../../../shared/agent/values.ts";
 import type { Call, History } from "./history.ts";

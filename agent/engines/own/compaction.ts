@@ -8,7 +8,7 @@ import type { Turn } from "./turn.ts";
 
 /** Of its context, when the conversation is made shorter unasked. */
 const FULL = 0.8;
-/** Of its length, that one unasked leaves at most: otherwise it would soon be due again. */
+/** The part of the context's length that a compaction which nobody asked for may leave: with more, the next one would soon be due. */
 const LEFT = 0.7;
 /** After one that came to nothing, so many more things are said before the next. */
 const PAUSE_ITEMS = 4;
@@ -83,7 +83,7 @@ export class Compaction {
     this.#output.say({ events: [{ type: "compaction_update", ...update }] });
   }
 
-  /** Of these items, and of the summary in front of them. */
+  /** Counts the characters of these items and of the summary in front of them. */
   #lengthOf(items: readonly Item[], summary = this.#history.summary ?? ""): number {
     const { calls } = this.#history;
     const ofCall = (callId: string) => JSON.stringify(calls.get(callId) ?? "").length;

@@ -39,7 +39,7 @@ export interface Call {
 
 export interface CompactionState {
   isRunning: boolean;
-  /** So many items there were when the last one came to nothing that nobody had asked for. */
+  /** The number of items at the last compaction that nobody had asked for and that saved too little. */
   vainAt?: number;
 }
 
@@ -70,7 +70,7 @@ export class History {
     return this.items.at(-1)?.kind === "answer" && this.lastCalls.length === 0;
   }
 
-  /** Of the newest answer; empty if it has none. */
+  /** The newest answer's text; empty if it has none. */
   get lastText(): string {
     const item = this.items.at(-1);
     if (item?.kind !== "answer") return "";

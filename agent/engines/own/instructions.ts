@@ -1,5 +1,5 @@
 /**
- * What a directory tells agents: `AGENTS.md`, or `CLAUDE.md` where there is none, of the directory and of those above it
+ * Reads the files by which a directory instructs agents: `AGENTS.md`, or `CLAUDE.md` where there is none, of the directory and of those above it
  * up to the repository's root. The model reads it with the system text, if a person trusts it.
  */
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { textLines } from "../../trust/head.ts";
 /** The first of a directory counts. */
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 const MAX_ABOVE = 64;
-/** Of all files together: the model reads them at each call. */
+/** The most that all files may hold together: the model reads them at each call. */
 const MAX_BYTES = 64 * 1024;
 
 export type Instruction = { name: string } & (

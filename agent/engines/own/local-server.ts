@@ -1,4 +1,4 @@
-/** What goes wrong without a word with a server of a person's own, and is said in the thread once. */
+/** Notices two faults that a local model server does not report (a conversation cut at the front, calls written as text), so that the thread names each once. */
 import type { ModelMessage } from "ai";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { formatCount } from "../../../shared/format-count.ts";
@@ -18,7 +18,7 @@ const AS_TEXT = "The model writes its calls as text, so nothing is run";
 const MARKS = /<tool_call>|<function[=_]|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>|✿FUNCTION✿/;
 
 export interface Sent {
-  /** Of the request, without images. */
+  /** The request's length, without images. */
   characters: number;
 }
 

@@ -27,7 +27,7 @@ export interface LoopOptions {
   calls: Calls;
   answers: Answers;
   compacting: Compaction;
-  /** Of a thread whose results are held to a schema. */
+  /** The tool that takes the result; undefined if the thread has no `outputSchema`. */
   result: OutputTool | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What the runner has sent and the loop has not taken up yet. */
+/** Keeps the runner's messages until the loop takes them up. */
 import { nameOfOrdered, type Ordered, type Part } from "./protocol.ts";
 
 export interface Delivered {

@@ -55,7 +55,7 @@ export const startSchema = z.object({
   modeId: str,
   model: str.optional(),
   rules: z.array(str),
-  /** Of the directory; empty if there are none, or nobody trusts them. */
+  /** The directory's instructions; empty if it has none, or nobody trusts them. */
   instructions: str,
 });
 export type Start = z.infer<typeof startSchema>;
@@ -79,7 +79,7 @@ const requestSchema = z.object({
   toolCallId: str,
   isAfterCalls: z.boolean().optional(),
   isBeforeEnd: z.boolean().optional(),
-  /** What waits, whole; of several requests for one call in the first alone. */
+  /** The call that waits, whole. If one call makes several requests, the first alone holds it. */
   what: z.object({ name: str, input: z.unknown(), paths: z.array(str).optional() }).optional(),
   call: z
     .object({ side: z.enum(["before", "after", "ask"]), kind: z.enum(TOOL_KINDS), path: str.optional() })

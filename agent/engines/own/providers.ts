@@ -18,7 +18,7 @@ export interface Provider {
   takesResultImages: boolean;
   /** A person's own: what it does wrong nobody else tells. */
   isLocal: boolean;
-  /** What it is told beside the conversation, in its own words. @param level how much the model is to think */
+  /** Gives the provider's own options of a request. @param level how much the model is to think */
   options(level: Thinking | undefined): ProviderOptions;
   /** Its paths begin with this; an address may name it or leave it out. */
   version: string;

@@ -120,7 +120,7 @@ interface Wire {
   says(text: string): object[];
   /** The conversation in a request. */
   conversation(body: Record<string, unknown>): unknown[];
-  /** What the provider wants back of its thought and its call. */
+  /** The parts of a thought and a call that the provider wants back. */
   kept: object[];
 }
 

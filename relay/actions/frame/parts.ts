@@ -38,7 +38,7 @@ export const threadId: Part<ThreadName> = {
 };
 /** Of a job. */
 export const jobName = text(/^[a-z][a-z0-9-]{0,39}$/, ["nightly", "x".repeat(40)]);
-/** Of a directory below `REPOS_DIR`; a long one has no button. */
+/** A directory below `REPOS_DIR`; a long one has no button. */
 export const path = text(/^[^\0\n\p{Cs}]+$/u, [".", "shop/till: 2%"]);
 export const fingerprint = text(/^[0-9a-f]{16}$/, ["0123456789abcdef"]);
 

@@ -1,4 +1,4 @@
-/** What `/here` says of a channel, and the buttons below. Pure. */
+/** Makes the answer of `/here`: a channel's settings, and the buttons below. Pure. */
 
 import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
 import { describeLimit } from "../../../shared/agent/limits.ts";

@@ -93,7 +93,7 @@ export function newsText({ job, kind, text, output }: JobNews): string {
   return output === null ? said : `${said}\n${fenceEnd(output.trimEnd(), said)}`;
 }
 
-/** Of news that came while nobody could tell it, in place of the oldest. */
+/** The line that stands for the oldest news if too much came while the relay was away. */
 export function moreNewsText(count: number): string {
   return `📋 ${count} more news of jobs came before these; /job history has what became of each run.`;
 }

@@ -8,7 +8,7 @@ type Permission = EventOf<"permission_request">;
 
 /** So little room is worth no block of its own. */
 const MIN_BLOCK_UNITS = 60;
-/** So much of a title an ask's head shows. */
+/** The most of a title that an ask's head shows, in UTF-16 code units. */
 export const MAX_TITLE_UNITS = 220;
 
 /**

@@ -162,7 +162,7 @@ export class Story {
         this.#push({ kind: "remark", seq: event.seq, event: this.#isPrivate ? bare(event) : event });
         return;
       case "memory_write":
-        // What is asked about is shown by the ask.
+        // The ask itself shows the call.
         if (event.state === "waiting") return;
         this.#speakAsNarration();
         this.breakActivity();

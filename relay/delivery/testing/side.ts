@@ -24,7 +24,7 @@ export class Side {
   killIn = Infinity;
   content = new TranscriptContent({ starter: undefined });
   #events: Events = [];
-  /** Of the relay that runs now. */
+  /** The relay that runs now. */
   #relay = { isKilled: false };
   #nextId = BigInt(THREAD);
   readonly #waitScale: number;

@@ -1,4 +1,4 @@
-/** What a thread may take of the machine, as options of the commands that make one. */
+/** The options by which commands bound what a new thread may take of the machine. */
 import type { ChatInputCommandInteraction, SlashCommandOptionsOnlyBuilder } from "discord.js";
 import {
   type Budget,

@@ -85,7 +85,7 @@ export class Feeder {
     }
   }
 
-  /** Of the old one nothing is left: a memory's file is read as a whole. */
+  /** Puts a memory's file into the index anew, as a whole. */
   #feedMemory(file: Grown): true {
     this.#removeAll(file);
     const at = file.key.lastIndexOf("/");

@@ -1,10 +1,10 @@
-/** What the sidecar and the thread of the index tell each other. */
+/** The messages between the sidecar and the thread of the index. */
 import type { Hit, Scope } from "../../store/search-index.ts";
 
 export interface IndexerData {
   /** STATE_DIR, without a link. */
   stateDir: string;
-  /** Of the index. */
+  /** The index's file. */
   file: string;
 }
 
