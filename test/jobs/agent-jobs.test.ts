@@ -41,6 +41,9 @@ test("it wakes itself: its words come back as the job's, and people see the job 
   expect(events.filter((event) => event.type === "user_message")).toHaveLength(2);
   expect(JSON.stringify(events)).toContain("⏰ Made the job wake: ");
   expect(await use(thread, "job_list", {})).toMatch(/^wake: over/);
+  // A job that is over stands in the way of no other one of its name.
+  expect(await use(thread, "job_add", { name: "wake", when: "in 5h", text })).toMatch(/^wake: active, next /);
+  expect(await use(thread, "job_add", { name: "wake", when: "in 6h", text })).toMatch(/its time stays/);
   expect(await use(thread, "job_remove", { name: "wake" })).toBe("Removed wake.");
   expect(await use(thread, "job_list", {})).toBe("You have made no job.");
 });
@@ -79,6 +82,12 @@ test("a run makes no jobs, and neither does a thread that has read text from out
   await untilStatus(sidecar, thread, "running");
   const add = () => use(thread, "job_add", { name: "again", when: "in 5h", text: "hi" });
   expect(await add()).toMatch(/a run makes no jobs/);
+  const spawn = { prompt: script("help", { text: "done" }), mode: "async", title: "a part" };
+  const [, child = ""] = /Started (child-\w+)/.exec(await use(thread, "spawn_thread", spawn, "s")) ?? [];
+  await untilStatus(sidecar, child, "idle");
+  expect(await use(child, "job_add", { name: "round", when: "in 5h", text: "hi" })).toMatch(
+    /a run makes no jobs/,
+  );
   await sidecar.client.controlAgent(thread, { control: "interrupt" });
   await untilValue(
     "its end",

@@ -43,7 +43,7 @@ export interface AgentJobToolsOptions {
   jobs: Pick<Jobs, "create" | "list" | "remove" | "preview">;
   agents: Pick<Agents, "noteNotice">;
   marks: Pick<Marks, "findSpread" | "find">;
-  children: Pick<Children, "checkChild">;
+  children: Pick<Children, "checkChild" | "parentOf">;
   homes: Pick<Homes, "find">;
   now: () => number;
 }
@@ -66,13 +66,16 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
         await refuseHere(options, threadId);
         const own = listOwn(threadId);
         const known = own.find(({ name }) => name === request.name);
-        if (known && isSame(known, to, request.text)) return describe(known);
-        if (own.length >= MAX_JOBS)
+        const isOver = known?.state === "over";
+        if (known && !isOver && isSame(known, to, request.text))
+          return `${describe(known)}. It was there already, and its time stays; remove it first to change that.`;
+        if (own.filter(({ state }) => state !== "over").length >= MAX_JOBS)
           throw new AppError("max_jobs", `You have ${MAX_JOBS} jobs; remove one with job_remove first.`);
         const { name, when: words, zone, text } = request;
         const when = { type: "words" as const, words, ...(zone !== undefined && { zone }) };
         refuseOften(when, options.now());
         const what = { type: "input" as const, threadId: to, text };
+        if (isOver) jobs.remove(name);
         const made = await jobs.create({ name, when, what }, threadPrincipal(threadId));
         const { words: next } = jobs.preview(when);
         await agents.noteNotice(threadId, `⏰ Made the job ${name}: ${next}. /job remove takes it away.`);
@@ -109,11 +112,16 @@ function targetOf({ children, homes }: AgentJobToolsOptions, own: ThreadId, want
   return to;
 }
 
-/** @throws AppError `unsupported` in a run, and in a thread that text from outside has got into */
-async function refuseHere({ store, marks }: AgentJobToolsOptions, threadId: ThreadId): Promise<void> {
-  const [run] = store.jobRuns.listOfThread(threadId);
-  if (run && run.endedAt === null)
-    throw new AppError("unsupported", "You work in a run of a job, and a run makes no jobs.");
+/** @throws AppError `unsupported` in a run, in a child of one, and in a thread that text from outside has got into */
+async function refuseHere(
+  { store, marks, children }: AgentJobToolsOptions,
+  threadId: ThreadId,
+): Promise<void> {
+  for (let id: ThreadId | undefined = threadId; id !== undefined; id = children.parentOf(id)) {
+    const [run] = store.jobRuns.listOfThread(id);
+    if (run && run.endedAt === null)
+      throw new AppError("unsupported", "You work in a run of a job, and a run makes no jobs.");
+  }
   await marks.findSpread(threadId);
   const mark = marks.find(threadId);
   if (mark)
