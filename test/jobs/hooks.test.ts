@@ -232,3 +232,12 @@ test.each([
     expect.objectContaining({ error: expect.stringContaining(field) }),
   ]);
 });
+
+test("hours are refused for a hook: a request comes when it comes", async () => {
+  const hours = { from: "09:00", to: "17:00" };
+  const reply = await api("POST", "/jobs", { ...settings("wrong", {}, {}), hours });
+  expect([reply.status, await reply.json()]).toEqual([
+    400,
+    expect.objectContaining({ error: expect.stringContaining("hours: are for a job of the clock") }),
+  ]);
+});

@@ -31,7 +31,7 @@ export function decide(row: JobRow, job: Scheduled, firstDue: number, situation:
   const { due, missed } = lastDue(job, firstDue, nowMs);
   const next = nextDue(job, due);
   const whyNot = whyMissed(row, job, due, nowMs);
-  const reason = whyNot ?? whySkipped(row, situation);
+  const reason = whyNot ?? whyOutside(row, due) ?? whySkipped(row, situation);
   const status = whyNot !== null ? "missed" : reason !== null ? "skipped" : "claimed";
   return { due, missed, status, reason, nextDue: next };
 }
@@ -48,15 +48,19 @@ function whyMissed({ settings }: JobRow, job: Scheduled, due: number, nowMs: num
   return `${was}. To run it all the same: threadmux job run ${name}`;
 }
 
+/** Only what a clock makes due has hours: a request, and a person who runs the job, come when they come. */
+function whyOutside({ settings: { hours, when } }: JobRow, due: number): string | null {
+  if (!hours || isWithin(hours, wallOf("zone" in when ? when.zone : machineZone(), due))) return null;
+  return `hours: it is not between ${hours.from} and ${hours.to}`;
+}
+
 /** Why a run that is in time does not begin; null if it does. */
 export function whySkipped({ settings }: JobRow, situation: Situation): string | null {
-  const { what, overlap, idleOnly, limits, hours, when } = settings;
-  const { nowMs, openRuns, isThreadBusy, spentTodayUsd } = situation;
+  const { what, overlap, idleOnly, limits } = settings;
+  const { openRuns, isThreadBusy, spentTodayUsd } = situation;
   // An input, or a message for the one thread of all runs, waits there.
   const isOneEach = "thread" in what ? what.thread === "each" : what.type !== "input";
   if (isOneEach && overlap === "skip" && openRuns > 0) return "busy: the run before it goes on";
-  if (hours && !isWithin(hours, wallOf("zone" in when ? when.zone : machineZone(), nowMs)))
-    return `hours: it is not between ${hours.from} and ${hours.to}`;
   if (idleOnly && isThreadBusy) return "busy: its thread has a turn";
   const cap = limits.spendUsdPerDay;
   if (cap !== null && spentTodayUsd >= cap)

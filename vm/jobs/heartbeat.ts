@@ -7,7 +7,9 @@ import { LONGEST_SLEEP_MS } from "./decide.ts";
 
 const FILE = "HEARTBEAT.md";
 const MAX_BYTES = 64 * 1024;
-/** From the begin of its turn. */
+/** The number of a heartbeat's newest runs that are looked at. */
+export const RUNS_LOOKED_AT = 20;
+/** How long an agent has from the begin of its turn to report. */
 export const ANSWER_MS = 5 * 60_000;
 
 /** Whether the file of a directory asks for something: it has more than headings and blank lines. */
@@ -39,18 +41,28 @@ export function whySilent(run: JobRunRow, nowMs: number, turnSince: number | und
     const isLate = since !== undefined && nowMs - since > ANSWER_MS;
     return isLate ? "it has not reported within 5 min" : undefined;
   }
-  if (run.status === "skipped") return undefined;
+  if (run.status === "skipped")
+    return run.reason?.startsWith("cap: ") ? "its money for the day is spent" : undefined;
   return run.status === "done" ? "it ended without a report" : `its run has ${run.status}`;
 }
 
+/** While a run hangs, the instants after it are skipped: they say nothing of whether all is well. */
+const isBusy = ({ status, reason }: JobRunRow) =>
+  status === "skipped" && reason?.startsWith("busy: ") === true;
+
 /**
  * Whether a monitor is told that all is well.
- * @param runs the newest first
+ * @param runs the newest {@link RUNS_LOOKED_AT}, the newest first
  */
 export function isWell({ state, nextDue }: JobRow, runs: readonly JobRunRow[], nowMs: number): boolean {
   if (state !== "active" || nextDue === null || nowMs - nextDue > 2 * LONGEST_SLEEP_MS) return false;
-  const judged = runs.find(
-    ({ report, endedAt, claimedAt }) => report !== null || endedAt !== null || nowMs - claimedAt > ANSWER_MS,
-  );
+  // The run that hangs lies further back.
+  if (runs.length >= RUNS_LOOKED_AT && runs.every(isBusy)) return false;
+  const judged = runs
+    .filter((run) => !isBusy(run))
+    .find(
+      ({ report, endedAt, claimedAt }) =>
+        report !== null || endedAt !== null || nowMs - claimedAt > ANSWER_MS,
+    );
   return judged === undefined || whySilent(judged, nowMs, judged.claimedAt) === undefined;
 }

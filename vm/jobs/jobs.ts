@@ -11,7 +11,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
 import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
-import { isWell } from "./heartbeat.ts";
+import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { handRunName } from "./names.ts";
 import type { Runs } from "./runs.ts";
@@ -21,8 +21,6 @@ import type { Targets } from "./targets.ts";
 import { machineZone } from "./zone.ts";
 
 const SHOWN = 3;
-/** The number of a heartbeat's newest runs that are looked at. */
-const HEARTBEAT_RUNS = 20;
 /** Twice as long as the scheduler sleeps at most. */
 const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
 /** Of one person; `MAX_JOBS` is for all together. */
@@ -92,7 +90,7 @@ export class Jobs {
     const { store, now } = this.#options;
     const row = store.jobs.find(name);
     if (!row?.settings.heartbeat) return undefined;
-    return { ok: isWell(row, store.jobRuns.list(row.jobId, HEARTBEAT_RUNS), now()) };
+    return { ok: isWell(row, store.jobRuns.list(row.jobId, RUNS_LOOKED_AT), now()) };
   }
 
   /** Those that should have begun some minutes ago, and runs of theirs that wait for a thread. */

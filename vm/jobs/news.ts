@@ -56,9 +56,9 @@ export class JobNews {
     this.#note(row, { key: `report.${run}`, kind: "report", text: ok ? said : `⚠️ ${said}` });
   }
 
-  /** A heartbeat's agent has not said in time how it is. */
+  /** A heartbeat's agent has not said in time how it is. A report that comes later is told too. */
   tellSilence(row: JobRow, { run }: Pick<JobRunRow, "run">, why: string): void {
-    this.#note(row, { key: `report.${run}`, kind: "report", text: `⚠️ ${why}` });
+    this.#note(row, { key: `silent.${run}`, kind: "report", text: `⚠️ ${why}` });
   }
 
   /** A due instant has no run. */

@@ -175,18 +175,20 @@ export class Runs {
     if (!agent) return this.#end(run, { status: "failed", reason: "its thread's folder is gone" });
     const costUsd = Math.max(0, agent.fold.totals.spendUsd + openUsd(agent.fold) - run.costBefore);
     if (costUsd !== run.costUsd) store.jobRuns.update(run.run, { costUsd });
-    const row = store.jobs.get(run.jobId);
-    if (row.settings.heartbeat) this.#noteSilence(row, run, agent.fold.turn?.startedAt);
     if (await this.#isOverCalls(run, threadId)) return;
     if (agent.hasUnread(run.run)) return;
+    const row = store.jobs.get(run.jobId);
+    if (row.settings.heartbeat) this.#noteSilence(row, run, agent.fold.turn?.startedAt);
     const outcome = outcomeOfAgent(agent.fold, run.run, store.steps.findLastTurn(threadId));
     if (outcome) this.#end(run, outcome);
   }
 
+  /** @param turnSince the turn may have begun before the run's input went into it */
   #noteSilence(row: JobRow, run: JobRunRow, turnSince: string | undefined): void {
     const { news, now } = this.#options;
     if (run.report) return;
-    const why = whySilent(run, now(), turnSince === undefined ? undefined : Date.parse(turnSince));
+    const since = turnSince === undefined ? undefined : Math.max(Date.parse(turnSince), run.claimedAt);
+    const why = whySilent(run, now(), since);
     if (why !== undefined) news.tellSilence(row, run, why);
   }
 
@@ -224,9 +226,12 @@ export class Runs {
         ...(threadId !== undefined && { threadId }),
       });
       const ended = store.jobRuns.find(run.run);
+      if (!ended) return; // its job was removed meanwhile
       const row = store.jobs.get(run.jobId);
-      if (ended) news.tellEnd(row, ended);
-      if (ended && row.settings.heartbeat) this.#noteSilence(row, ended, undefined);
+      news.tellEnd(row, ended);
+      // How a run without a thread failed has just been told.
+      const isTold = ended.threadId === null && status === "failed";
+      if (row.settings.heartbeat && !isTold) this.#noteSilence(row, ended, undefined);
       if (status === "failed") this.#pauseAfterFailures(run.jobId);
     });
     log.info({ run: run.run, status, reason }, "a run of a job is over");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
-import { isWell, whySilent } from "./heartbeat.ts";
+import { isWell, RUNS_LOOKED_AT, whySilent } from "./heartbeat.ts";
 
 let world: JobsWorld;
 beforeEach(() => {
@@ -363,7 +363,34 @@ describe("a heartbeat", () => {
     const [since, later] = [world.nowMs, world.nowMs + 5 * MINUTE];
     expect(whySilent(run, later, since)).toBeUndefined();
     expect(whySilent(run, later + 1, since)).toBe("it has not reported within 5 min");
-    expect(isWell({ state: "active", nextDue: later * 2 } as never, [run], later + 1)).toBe(false);
+    const row = { state: "active", nextDue: later * 2 } as never;
+    expect(isWell(row, [run], later + 1)).toBe(false);
+    // Instants that were skipped meanwhile do not hide the run that hangs, and neither does a spent cap.
+    const skipped = { ...run, status: "skipped" as const, endedAt: later };
+    const busy = { ...skipped, reason: "busy: the run before it goes on" };
+    expect(isWell(row, [busy, busy, run], later + 1)).toBe(false);
+    expect(isWell(row, Array(RUNS_LOOKED_AT).fill(busy), later + 1)).toBe(false);
+    expect(
+      isWell(row, [busy, { ...skipped, reason: "heartbeat: HEARTBEAT.md asks for nothing" }], later),
+    ).toBe(true);
+    expect(isWell(row, [{ ...skipped, reason: "cap: its runs of today have cost $5.00" }], later)).toBe(
+      false,
+    );
+  });
+
+  test("that reports after its silence was told is told too", async () => {
+    await world.add(heartbeat);
+    world.jobs.run("nightly", OWNER);
+    await world.pass(0);
+    const [run] = world.store.jobRuns.list(1, 1);
+    if (!run) throw new Error("it has not begun");
+    const job = world.store.jobs.get(run.jobId);
+    for (let look = 0; look < 2; look++) world.news.tellSilence(job, run, "it has not reported within 5 min");
+    world.news.tellReport(job, run, { ok: false, text: "the disk is full" });
+    expect(world.news.list(true, 50).map(({ text }) => text)).toEqual([
+      "⚠️ it has not reported within 5 min",
+      "⚠️ the disk is full",
+    ]);
   });
 
   test("is for what is due again and again, and for an agent", async () => {
@@ -383,4 +410,11 @@ test("what is due outside of its hours is skipped, also past midnight, in the jo
   await expect(world.add({ name: "bad", hours: { from: "9", to: "10:00" } })).rejects.toThrow(
     /such as 08:30/,
   );
+  // Hours are the clock's: a person runs it at any hour.
+  world.nowMs += 4 * HOUR;
+  expect(() => world.jobs.run("nightly", OWNER)).not.toThrow();
+  const once = { type: "words" as const, words: "in 20m" };
+  await expect(
+    world.add({ name: "soon", when: once, hours: { from: "00:00", to: "23:59" } }),
+  ).resolves.toBeDefined();
 });

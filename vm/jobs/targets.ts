@@ -5,6 +5,7 @@ import { createRequestSchema, isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { What } from "../../shared/jobs/job.ts";
+import { isClock } from "../../shared/jobs/when.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -72,6 +73,11 @@ export class Targets {
     const { store, kinds, reposDir } = this.#options;
     const { what, name, check } = settings;
     refuseHeartbeat(settings);
+    if (settings.hours && !isClock(settings.when))
+      throw new AppError(
+        "invalid_request",
+        "hours: are for a job of the clock; a request comes when it comes.",
+      );
     if (check !== undefined)
       await this.#options.checks.refuse(settings, check, await this.#pathOf({ settings }));
     if (what.type === "input") {
