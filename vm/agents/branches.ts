@@ -79,6 +79,7 @@ export class Branches {
         plain,
         home: request.home,
         createdBy,
+        budget: store.budgets.find(parentId)?.budget,
         cols: DEFAULT_COLS,
         rows: DEFAULT_ROWS,
         ...(title !== undefined && { title }),

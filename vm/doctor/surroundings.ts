@@ -1,7 +1,7 @@
 /** The machine as the looks ask it. Files and programs are not in it: tests make those themselves. */
 import { randomUUID } from "node:crypto";
 import { findSandbox } from "../agents/sandbox.ts";
-import { BudgetGroups } from "../processes/budget-groups.ts";
+import { BudgetGroups, type Problems } from "../processes/budget-groups.ts";
 import { Cgroups } from "../processes/cgroups.ts";
 import { freeDiskBytes, freeInodes } from "../streams/disk.ts";
 import { FolderWatch } from "../streams/folder-watch.ts";
@@ -17,7 +17,7 @@ export interface Surroundings {
   findWatchProblem: (folder: string) => unknown;
   canMakeGroups: (stateDir: string) => boolean;
   /** @returns why budgets are not held, by what they are of */
-  findBudgetProblems: (stateDir: string) => BudgetGroups["problems"];
+  findBudgetProblems: (stateDir: string) => Problems;
   findSandbox: typeof findSandbox;
 }
 
@@ -56,7 +56,7 @@ function canMakeGroups(stateDir: string): boolean {
 }
 
 /** In groups of its own too. */
-function findBudgetProblems(stateDir: string): BudgetGroups["problems"] {
+function findBudgetProblems(stateDir: string): Problems {
   const own = `${stateDir}/${randomUUID()}`;
   const groups = Cgroups.open(own);
   const budgets = BudgetGroups.open(own, groups);

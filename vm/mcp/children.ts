@@ -194,6 +194,7 @@ export class Children {
       ...made,
       ...{ cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
       ...(homes.isWanted(parentId) && { home: "discord" as const }),
+      budget: this.#options.store.budgets.find(parentId)?.budget,
       // A child that is made and writes back is a message too.
       hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
       // Its prompt is its parent's words.

@@ -1,9 +1,9 @@
 /** Holds threads to their budgets: puts each into control groups whose limits are its own. */
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Budget, RESOURCES, type Resource } from "../../shared/budget.ts";
-import { type Cgroups, findGroup, removeGroup } from "./cgroups.ts";
+import { errorText } from "../../shared/errors.ts";
+import { type Cgroups, findGroup, groupName, idOf, removeGroup } from "./cgroups.ts";
 import { CONTROLLERS, type Taken } from "./controllers.ts";
 
 /** Where a resource is held. */
@@ -13,10 +13,12 @@ interface Hold {
   path: string;
 }
 
+/** Why a resource is not held. */
+export type Problems = Readonly<Partial<Record<Resource, string>>>;
+
 export class BudgetGroups {
   readonly #holds: Readonly<Partial<Record<Resource, Hold>>>;
-  /** Why a resource is not held. */
-  readonly problems: Readonly<Partial<Record<Resource, string>>>;
+  readonly problems: Problems;
 
   /**
    * Looks what this machine can hold.
@@ -24,7 +26,7 @@ export class BudgetGroups {
    * @param stateDir each sidecar has groups of its own.
    */
   static open(stateDir: string, cgroups: Cgroups | undefined): BudgetGroups {
-    const name = `threadmux-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
+    const name = groupName(stateDir);
     const holds: Partial<Record<Resource, Hold>> = {};
     const problems: Partial<Record<Resource, string>> = {};
     for (const resource of RESOURCES) {
@@ -49,18 +51,23 @@ export class BudgetGroups {
   /**
    * Makes the groups of a budget, with its limits. What is not held here is left out.
    * @param marker `NAME=uuid`, by which the thread's processes are known
-   * @returns the groups' paths, beside the thread's own group of version 2
-   * @throws Error of the file system if the kernel refuses a limit
+   * @returns the groups' paths, beside the thread's own group of version 2, and why the kernel refused a limit: such as
+   * more processors than the group above has
    */
-  make(marker: string, budget: Budget): string[] {
+  make(marker: string, budget: Budget): { paths: string[]; refused: Problems } {
     const paths = new Set<string>();
+    const refused: { -readonly [K in keyof Problems]: Problems[K] } = {};
     for (const [resource, hold] of this.#held(budget)) {
       const path = pathIn(hold, marker);
-      mkdirSync(path, { recursive: true });
-      CONTROLLERS[hold.version][resource].limit(path, budget[resource] ?? 0);
-      if (hold.version === 1) paths.add(path);
+      try {
+        mkdirSync(path, { recursive: true });
+        CONTROLLERS[hold.version][resource].limit(path, budget[resource] ?? 0);
+        if (hold.version === 1) paths.add(path);
+      } catch (error) {
+        refused[resource] = `the kernel refuses it (${errorText(error)})`;
+      }
     }
-    return [...paths];
+    return { paths: [...paths], refused };
   }
 
   /** @returns undefined for what is not held, or whose group is gone */
@@ -101,7 +108,7 @@ export class BudgetGroups {
 }
 
 function pathIn({ path }: Hold, marker: string): string {
-  return join(path, marker.slice(marker.indexOf("=") + 1));
+  return join(path, idOf(marker));
 }
 
 /** Undefined if the controller has no hierarchy of version 1; the reason if it has one that takes no group. */

@@ -26,8 +26,7 @@ export class Cgroups {
     if (found === undefined) return undefined;
     const isService = basename(found) === SERVICE_SUBGROUP && dirname(found).endsWith(".service");
     const own = isService ? dirname(found) : found;
-    const name = createHash("sha256").update(stateDir).digest("hex").slice(0, 12);
-    const path = join(own, `threadmux-${name}`);
+    const path = join(own, groupName(stateDir));
     try {
       mkdirSync(path, { recursive: true });
     } catch {
@@ -42,7 +41,7 @@ export class Cgroups {
 
   /** The group of what carries this marker (`NAME=uuid`), made or not. */
   pathOf(marker: string): string {
-    return join(this.path, marker.slice(marker.indexOf("=") + 1));
+    return join(this.path, idOf(marker));
   }
 
   /** @returns its path; undefined where it can't be made now: the thread does without. */
@@ -64,6 +63,16 @@ export class Cgroups {
   close(): void {
     removeGroup(this.path);
   }
+}
+
+/** The name of the group that holds the threads' groups of one sidecar. */
+export function groupName(stateDir: string): string {
+  return `threadmux-${createHash("sha256").update(stateDir).digest("hex").slice(0, 12)}`;
+}
+
+/** The name of a thread's group. @param marker `NAME=uuid` */
+export function idOf(marker: string): string {
+  return marker.slice(marker.indexOf("=") + 1);
 }
 
 /** The processes in a group and the groups below; none where there is no such group. */

@@ -12,11 +12,11 @@ import {
   RESOURCES,
   type Resource,
 } from "../../shared/budget.ts";
-import { AppError, errorText } from "../../shared/errors.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import type { Log } from "../../shared/log.ts";
-import type { BudgetGroups } from "../processes/budget-groups.ts";
+import type { BudgetGroups, Problems } from "../processes/budget-groups.ts";
 import type { Taken } from "../processes/controllers.ts";
 import type { StoredBudget } from "../store/budgets.ts";
 import type { Store } from "../store/store.ts";
@@ -44,6 +44,8 @@ export interface BudgetsOptions {
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #toldAt = new Map<string, number>();
+  /** By the thread's marker. */
+  readonly #refused = new Map<string, Problems>();
   #tellAgent: TellAgent | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -85,12 +87,17 @@ export class Budgets {
     if (RESOURCES.some((resource) => whole[resource] !== undefined)) store.budgets.insert(threadId, whole);
   }
 
-  /** Tells a new thread which limits, of those that were asked for, nothing holds here. */
-  sayNotHeld(threadId: ThreadId, budget: Budget | undefined): void {
-    for (const resource of RESOURCES) {
-      const limit = budget?.[resource];
-      const problem = this.#options.groups.problems[resource];
-      if (limit === undefined || problem === undefined) continue;
+  /** Tells a new thread which limits nothing holds here: those that were asked for, and those that the kernel refused. */
+  sayNotHeld(
+    { threadId, marker }: Pick<StoredThread, "threadId" | "marker">,
+    asked: Budget | undefined,
+  ): void {
+    const { store, groups } = this.#options;
+    const refused = this.#refused.get(marker);
+    for (const [resource, limit] of limitsOf({ budget: store.budgets.find(threadId)?.budget ?? {} })) {
+      const missing = asked?.[resource] === undefined ? undefined : groups.problems[resource];
+      const problem = refused?.[resource] ?? missing;
+      if (problem === undefined) continue;
       this.#tell(
         threadId,
         `Nothing holds the budget of ${formatLimit(resource, limit)} on this machine: ${problem}.`,
@@ -103,13 +110,12 @@ export class Budgets {
     const { store, groups, log } = this.#options;
     const stored = store.budgets.find(threadId);
     if (!stored) return [];
-    try {
-      return groups.make(marker, stored.budget);
-    } catch (error) {
-      log.error({ threadId, err: error }, "the kernel refuses a thread's budget: it runs without one");
-      this.#tell(threadId, `Its budget does not hold: ${errorText(error)}`);
-      return [];
+    const { paths, refused } = groups.make(marker, stored.budget);
+    if (Object.keys(refused).length > 0) {
+      this.#refused.set(marker, refused);
+      log.error({ threadId, refused }, "a thread runs without a part of its budget");
     }
+    return paths;
   }
 
   /** A thread's budget, and what it takes of that now; null if it has none. */
@@ -118,9 +124,10 @@ export class Budgets {
     const stored = store.budgets.find(threadId);
     if (!stored) return null;
     const taken = groups.read(marker, stored.budget);
+    const refused = this.#refused.get(marker);
     const use: BudgetUse = { notHeld: [] };
     for (const [resource, limit] of limitsOf(stored)) {
-      if (groups.problems[resource] !== undefined) use.notHeld.push(resource);
+      if ((groups.problems[resource] ?? refused?.[resource]) !== undefined) use.notHeld.push(resource);
       else use[resource] = { limit, used: 0, hits: 0, ...taken[resource] };
     }
     return use;
@@ -128,12 +135,13 @@ export class Budgets {
 
   /** Its processes have ended. */
   end(marker: string): void {
+    this.#refused.delete(marker);
     this.#options.groups.remove(marker);
   }
 
   /** Tells the threads which of their limits were reached since they were told last. */
   look(): void {
-    const { store, groups, log } = this.#options;
+    const { store, groups, log, now } = this.#options;
     for (const stored of store.budgets.listOpen()) {
       const thread = store.threads.find(stored.threadId);
       if (!thread) continue;
@@ -143,6 +151,7 @@ export class Budgets {
         log.warn({ threadId: stored.threadId, err: error }, "a thread's budget can't be read");
       }
     }
+    for (const [key, at] of this.#toldAt) if (now() - at >= TELL_MS) this.#toldAt.delete(key);
   }
 
   #lookAt(stored: StoredBudget, taken: Partial<Record<Resource, Taken>>): void {
@@ -192,7 +201,7 @@ function countOf(resource: Resource, { used, hits }: Taken): number {
   return resource === "cpu" ? Math.floor(used) : hits;
 }
 
-/** @param count since the thread began: an agent is told no sentence twice. */
+/** @param count since the thread's control groups were made: an agent is told no sentence twice. */
 function sentenceOf(resource: Resource, limit: number, count: number): string {
   const reached = `The thread has reached its budget of ${formatLimit(resource, limit)}: `;
   const times = (one: string, many: string) => (count === 1 ? one : `${count} ${many}`);

@@ -82,7 +82,7 @@ export class Creation {
       } finally {
         creating.delete(threadId);
       }
-      budgets.sayNotHeld(threadId, budget);
+      budgets.sayNotHeld({ threadId, marker }, budget);
       if (request.home === "discord") store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };

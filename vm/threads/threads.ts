@@ -198,7 +198,7 @@ export class Threads {
       logBytes: diskBytes,
       cols,
       rows,
-      budget: budgets.useOf(thread),
+      budget: isOpen(thread.status) ? budgets.useOf(thread) : null,
       follows: thread.follows && { service: thread.follows.service, ...viewSchema.parse(thread.follows) },
       heldSmallUntil: thread.heldSmallUntil === null ? null : new Date(thread.heldSmallUntil).toISOString(),
       ...described,
