@@ -3,7 +3,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BudgetGroups } from "../../vm/processes/budget-groups.ts";
 import { Cgroups } from "../../vm/processes/cgroups.ts";
-import { transcriptOf } from "../support/agents.ts";
+import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
+import { callTool } from "../support/mcp.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilOutput } from "../support/threads.ts";
 import { untilValue } from "../support/wait.ts";
@@ -20,7 +21,7 @@ let sidecar: TestSidecar;
 let without: TestSidecar;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ maxThreads: 20 });
+  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxThreads: 20 });
   without = await startSidecar({}, { canUseCgroups: false });
 });
 afterAll(async () => {
@@ -113,6 +114,24 @@ test.runIf(isHeld)("what a thread starts counts together, and nothing is left of
     existsSync(path) ? readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory()) : [],
   );
   expect(left).toEqual([]);
+});
+
+test("a child and a branch have a budget as large as their parent's", async () => {
+  const budget = { pids: 200, memory: 1024 * MIB };
+  const command = script("go", { text: "ok" });
+  await sidecar.client.createThread({ threadId: "parent", type: "agent", dir: ".", command, budget });
+  await untilStatus(sidecar, "parent", "idle");
+  const input = { prompt: script("help", { text: "done" }), mode: "async", title: "a part" };
+  const said = await callTool(sidecar, { threadId: "parent", name: "spawn_thread", callId: "s", input });
+  const [, child = ""] = /Started (child-\w+)/.exec(said) ?? [];
+  await sidecar.client.branchThread("parent", { threadId: "branch", lockParent: false });
+  for (const threadId of [child, "branch"]) {
+    const { memory, pids, notHeld } = (await sidecar.client.getThread(threadId)).budget ?? {};
+    if (isHeld) expect([memory?.limit, pids?.limit]).toEqual([budget.memory, budget.pids]);
+    else expect(notHeld).not.toEqual([]);
+    await sidecar.client.killThread(threadId);
+  }
+  await sidecar.client.killThread("parent");
 });
 
 test("if nothing holds a budget, the thread says so and runs", async () => {
