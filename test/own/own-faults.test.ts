@@ -1,17 +1,11 @@
 /** The engine `own` when its model, or whoever set it up, does something wrong; and a conversation that gets too long. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { statusOf } from "../../shared/agent/fold.ts";
-import { type Model, startModel } from "../agents/model.ts";
 import { openThreads, says } from "../support/agent-threads.ts";
-import { bash, envOf, killAll, ownOptions } from "../support/own-agent.ts";
+import { bash, envOf, killAll, modelOfFile, ownOptions } from "../support/own-agent.ts";
 
 const openThread = openThreads();
-let model: Model;
-beforeAll(async () => {
-  model = await startModel();
-});
-beforeEach(() => model.requests.splice(0));
-afterAll(() => model?.close());
+const model = modelOfFile();
 
 const open = (env = envOf("openai-compatible", model.url)) => openThread(ownOptions(env));
 

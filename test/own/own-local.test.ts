@@ -1,18 +1,12 @@
 /** The engine `own` with a server of a person's own, which does what such servers do. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Model, startModel } from "../agents/model.ts";
+import { expect, test } from "vitest";
 import { openThreads, says } from "../support/agent-threads.ts";
-import { envOf, killAll, ownOptions } from "../support/own-agent.ts";
+import { envOf, killAll, modelOfFile, ownOptions } from "../support/own-agent.ts";
 
 const openThread = openThreads();
-let model: Model;
-beforeAll(async () => {
-  model = await startModel();
-});
-beforeEach(() => model.requests.splice(0));
-afterAll(() => model?.close());
+const model = modelOfFile();
 
 const open = () => openThread(ownOptions(envOf("openai-compatible", model.url)));
 

@@ -1,16 +1,11 @@
 /** The engine `own` when a conversation reaches `params.maxInputTokens`: it is made shorter unasked. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Model, startModel } from "../agents/model.ts";
+import { describe, expect, test } from "vitest";
+import type { Model } from "../agents/model.ts";
 import { type AgentThread, openThreads, says } from "../support/agent-threads.ts";
-import { envOf, ownOptions, WIRES } from "../support/own-agent.ts";
+import { envOf, modelOfFile, ownOptions, WIRES } from "../support/own-agent.ts";
 
 const openThread = openThreads();
-let model: Model;
-beforeAll(async () => {
-  model = await startModel();
-});
-beforeEach(() => model.requests.splice(0));
-afterAll(() => model?.close());
+const model = modelOfFile();
 
 const updates = (thread: AgentThread) =>
   thread.of("compaction_update").map(({ status, trigger }) => [status, trigger]);

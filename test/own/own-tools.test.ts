@@ -2,19 +2,13 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Model, startModel } from "../agents/model.ts";
+import { describe, expect, test } from "vitest";
 import { type AgentThread, openThreads, says } from "../support/agent-threads.ts";
-import { envOf, killAll, ownOptions, prefixBreaks, WIRES } from "../support/own-agent.ts";
+import { envOf, killAll, modelOfFile, ownOptions, prefixBreaks, WIRES } from "../support/own-agent.ts";
 import { until } from "../support/wait.ts";
 
 const openThread = openThreads();
-let model: Model;
-beforeAll(async () => {
-  model = await startModel();
-});
-beforeEach(() => model.requests.splice(0));
-afterAll(() => model?.close());
+const model = modelOfFile();
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

@@ -1,20 +1,14 @@
 /** The engine `own`: a message in, an answer out. Real runners, the real program, a scripted model. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { statusOf } from "../../shared/agent/fold.ts";
-import { type Model, startModel } from "../agents/model.ts";
 import { type AgentThread, openThreads, says, type ThreadOptions } from "../support/agent-threads.ts";
-import { envOf, killAll, ownOptions, prefixBreaks, WIRES } from "../support/own-agent.ts";
+import { envOf, killAll, modelOfFile, ownOptions, prefixBreaks, WIRES } from "../support/own-agent.ts";
 import { until } from "../support/wait.ts";
 
 const openThread = openThreads();
-let model: Model;
-beforeAll(async () => {
-  model = await startModel();
-});
-beforeEach(() => model.requests.splice(0));
-afterAll(() => model?.close());
+const model = modelOfFile();
 
 const said = (thread: AgentThread) => thread.of("agent_message").map(({ text }) => text);
 

@@ -1,5 +1,6 @@
 /** Threads of the engine `own` before a scripted model, in both wire formats. */
-import type { Model, ModelRequest } from "../agents/model.ts";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { type Model, type ModelRequest, startModel } from "../agents/model.ts";
 import type { AgentThread, ThreadOptions } from "./agent-threads.ts";
 import { programFile } from "./programs.ts";
 
@@ -24,7 +25,7 @@ export function ownOptions(env: Record<string, string>, options: ThreadOptions =
 export const bash = (command: string) => ({ name: "bash", input: { command } });
 
 /** Where a request is not the one before it and more: pairs of numbers of requests. Marks of what is cached are none. */
-export function prefixBreaks({ requests }: Model): number[] {
+export function prefixBreaks({ requests }: Pick<Model, "requests">): number[] {
   const texts = requests.map(textOf);
   return texts.flatMap((text, at) => (at === 0 || text.startsWith(texts[at - 1] ?? "") ? [] : [at]));
 }
@@ -54,4 +55,30 @@ export async function killAll(thread: AgentThread): Promise<void> {
     }
   }
   await thread.runnerDied();
+}
+
+/** A loopback model for all tests of a file. Each test begins with none of its requests. */
+export function modelOfFile(): Omit<Model, "close"> {
+  let started: Model | undefined;
+  const model = () => {
+    if (!started) throw new Error("the model is there in tests alone");
+    return started;
+  };
+  beforeAll(async () => {
+    started = await startModel();
+  });
+  beforeEach(() => model().requests.splice(0));
+  afterAll(() => started?.close());
+  return {
+    get url() {
+      return model().url;
+    },
+    get requests() {
+      return model().requests;
+    },
+    get faults() {
+      return model().faults;
+    },
+    timesInContext: (text) => model().timesInContext(text),
+  };
 }
