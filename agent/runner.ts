@@ -90,6 +90,7 @@ export class Runner {
       // Without disk or folder no runner can follow: the engine must not work on unseen.
       const isLost = (error as NodeJS.ErrnoException).code === "ENOSPC" || !existsSync(this.#options.folder);
       if (isLost) await killMarked(this.#options.folder);
+      if (isLost) await this.#gates.close();
       throw error;
     }
   }
@@ -119,7 +120,9 @@ export class Runner {
         else if (!isNew && !this.#gates.isBusy) return await this.#close(); // there may be more lines than one look gives
       }
       const isLate = this.#writeNotes();
-      if (!isNew && actions.length === 0) await this.#waker.wait(this.#waitMs(isLate));
+      // What may not exit yet waits too: a command that decides at a gate goes on without an engine.
+      const isDone = actions.every((action) => action.do === "exit");
+      if (!isNew && isDone) await this.#waker.wait(this.#waitMs(isLate));
     }
   }
 
@@ -270,7 +273,7 @@ export class Runner {
     this.#locks.close();
     this.#board.close();
     this.#places.close();
-    this.#gates.close();
+    await this.#gates.close();
     this.#waker.close();
     this.#thread.close();
   }

@@ -18,7 +18,7 @@ export interface GateCommandOptions {
   input: string;
   /** Absolute. */
   dir: string;
-  /** The engine's environment, whose marker finds all that the command starts. */
+  /** The engine's environment with the gates' marker in place of the engine's. */
   env: Env;
   /** How it is started: in the sandbox, if there is one. */
   keep: (command: Command) => Command;
@@ -27,8 +27,10 @@ export interface GateCommandOptions {
   onEnd: () => void;
 }
 
-/** `code` is null if it could not be run. */
-export type GateCommandEnd = { code: number | null; words: string } | "timeout";
+/** `code` is null if it could not be run. `killed`: a signal has ended it, so it has decided nothing. */
+export type GateCommandEnd = { code: number | null; words: string } | "timeout" | "killed";
+/** A process of a sandbox tells a signal by an exit code above this one. */
+const SIGNAL_CODES = 128;
 
 export class GateCommand {
   #end: GateCommandEnd | undefined;
@@ -84,7 +86,8 @@ export class GateCommand {
     // A process that it left in the background may hold its output open for ever.
     child.once("exit", (code) => {
       clearTimeout(timer);
-      setImmediate(() => settle({ code: code ?? 1, words }));
+      const isKilled = code === null || (kept.isWrapped === true && code > SIGNAL_CODES);
+      setImmediate(() => settle(isKilled ? "killed" : { code, words }));
     });
     child.stdin.on("error", () => undefined); // it need not read what waits
     child.stdin.end(input);

@@ -7,7 +7,7 @@ import type { EventBody } from "../../shared/agent/events.ts";
 import type { GateEntry, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { deciderOf, noOf, timeoutOf } from "../../shared/agent/gates.ts";
 import type { ReachedLimit } from "../../shared/agent/limits.ts";
-import { GATE_MARKER } from "../../shared/agent/markers.ts";
+import { ENGINE_FOLDER_MARKER, GATE_MARKER } from "../../shared/agent/markers.ts";
 import {
   afterFailureEvents,
   boundedOutcome,
@@ -22,7 +22,7 @@ import { askAtLimit } from "../core/gate-limit.ts";
 import { countedGates, entryOf, type GateWant, gateWants, type Look } from "../core/gate-wants.ts";
 import type { Env, Launch } from "../engine.ts";
 import { lockPathOf } from "../locks/lock-path.ts";
-import { listMarked, signal } from "../process/orphans.ts";
+import { killMarked, listMarked, signal } from "../process/orphans.ts";
 import type { Command } from "../process/sandbox.ts";
 import type { Seat } from "../seat.ts";
 import { GateCommand, type GateCommandEnd } from "./gate-command.ts";
@@ -48,6 +48,8 @@ export class GateKeeper {
   readonly #log: Log;
   /** By the request that they decide on. */
   readonly #commands = new Map<string, GateCommand>();
+  /** Requests whose command was ended by a signal, and run once more. */
+  readonly #again = new Set<string>();
   /** The gate at a limit that was asked about last. */
   #atLimit: GateWant | undefined;
   #waitingCount = 0;
@@ -55,9 +57,8 @@ export class GateKeeper {
   constructor(options: GateKeeperOptions, log: Log) {
     this.#options = options;
     this.#log = log;
-    const isLeft = log.fold.gates?.entries.some(({ by, outcome }) => by === "command" && !outcome);
     // A runner that was killed has left them running: they are run anew.
-    if (isLeft) for (const pid of listMarked(options.folder, GATE_MARKER)) signal(pid, "SIGKILL");
+    if (log.fold.gates) this.#endLeft();
   }
 
   /** True while a command runs: the runner does not end then. */
@@ -71,6 +72,7 @@ export class GateKeeper {
 
   /** Holds what waits, stops what may not go on, and asks. */
   look(seat: Seat | undefined, nowMs: number): void {
+    this.#drop();
     if (!this.#fold.gates) return;
     const wants = gateWants(this.#lookOf(seat), seat);
     if (this.#atLimit) wants.push(this.#atLimit);
@@ -109,10 +111,15 @@ export class GateKeeper {
     };
   }
 
-  /** The runner ends. */
-  close(): void {
+  /** The runner ends. Resolves when nothing that a command has started is left. */
+  async close(): Promise<void> {
     for (const command of this.#commands.values()) command.kill();
     this.#commands.clear();
+    if (this.#fold.gates) await killMarked(this.#options.folder, GATE_MARKER);
+  }
+
+  #endLeft(): void {
+    for (const pid of listMarked(this.#options.folder, GATE_MARKER)) signal(pid, "SIGKILL");
   }
 
   #lookOf(seat: Seat | undefined): Look {
@@ -138,6 +145,10 @@ export class GateKeeper {
     if (entry.outcome === undefined) {
       if (requestId !== undefined) seat?.held.add(requestId);
       this.#wait(want, entry, nowMs);
+      const decided = entryOf(this.#fold, want);
+      // It takes effect at once: at rest the runner may end before it looks again.
+      if (want.gate.at === "on_error" && requestId === undefined && decided?.outcome !== undefined)
+        this.#afterFailure(want, decided);
       return false;
     }
     if (entry.outcome === "continue") return true;
@@ -184,11 +195,13 @@ export class GateKeeper {
     const { gate, toolName, input, title } = want;
     const { prompt } = gate;
     const told = { requestId, hash: callKey, at: gate.at, title, tool: toolName, input, prompt };
+    // Whoever ends the engine and all that it started leaves whoever decides alone.
+    const { [ENGINE_FOLDER_MARKER]: _, ...rest } = env;
     this.#commands.set(
       requestId,
       new GateCommand({
         ...{ command, keep, onEnd: onChange, dir: config.dir },
-        env: { ...env, [GATE_MARKER]: folder },
+        env: { ...rest, [GATE_MARKER]: folder },
         input: JSON.stringify({ ...told, threadId: config.threadId, dir: config.dir }),
         timeoutSeconds: timeoutOf(gate) ?? 0,
       }),
@@ -198,12 +211,20 @@ export class GateKeeper {
   #ended(want: GateWant, entry: GateEntry, { end }: GateCommand): void {
     if (end === undefined) return;
     this.#commands.delete(entry.requestId);
+    // What it has left running outside of its group: it can't be told from what another command still needs.
+    if (this.#commands.size === 0) this.#endLeft();
+    if (end === "killed" && !this.#again.has(entry.requestId)) {
+      this.#again.add(entry.requestId);
+      this.#wait(want, entry, Date.now());
+      return;
+    }
     this.#log.append(null, this.#decided(want, entry, end));
   }
 
   #decided(want: GateWant, entry: GateEntry, end: GateCommandEnd): EventBody[] {
     if (end === "timeout") return timedOut(this.#fold, want, entry);
-    const { code, words } = end;
+    const { code, words } =
+      end === "killed" ? { code: null, words: "A signal ended its command twice." } : end;
     const outcome = code === 0 ? "continue" : boundedOutcome(this.#fold, noOf(want.gate));
     const why = words.trim() === "" ? `exit code ${code ?? "none"}` : words;
     return decision(entry, outcome, code === 0 ? words : why);
@@ -214,6 +235,16 @@ export class GateKeeper {
     const isDone = entry.outcome === "fail" && this.#fold.failure?.message === entry.text;
     const bodies = isDone ? [] : afterFailureEvents(entry);
     if (bodies.length > 0 && want.gate.at === "on_error") this.#log.append(null, bodies);
+  }
+
+  /** Ends the commands whose requests have left the fold: the engine's end or the turn's has withdrawn them. */
+  #drop(): void {
+    const { entries = [] } = this.#fold.gates ?? {};
+    for (const [id, command] of this.#commands) {
+      if (entries.some(({ requestId, outcome }) => requestId === id && outcome === undefined)) continue;
+      command.kill();
+      this.#commands.delete(id);
+    }
   }
 
   /** Withdraws requests that nothing waits for any more: the call was withdrawn, or the engine has ended. */

@@ -1,4 +1,4 @@
-/** The processes of a thread's engine, found by the marker that all of them inherit. */
+/** The processes of a thread's engine, or of its gates, found by the marker that all of them inherit. */
 import { readdirSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
 import { pause } from "../../shared/lifecycle.ts";
@@ -17,12 +17,12 @@ export function listMarked(folder: string, name = ENGINE_FOLDER_MARKER): number[
   });
 }
 
-/** Ends all of them and waits until they are gone. @throws Error naming those that stay. */
-export async function killMarked(folder: string): Promise<number> {
+/** Ends all of them, the engine's if no other marker is named, and waits until they are gone. @throws Error naming those that stay. */
+export async function killMarked(folder: string, name = ENGINE_FOLDER_MARKER): Promise<number> {
   const deadline = Date.now() + END_TIMEOUT_MS;
   const killed = new Set<number>();
-  for (let left = listMarked(folder); left.length > 0; left = listMarked(folder)) {
-    if (Date.now() > deadline) throw new Error(`processes ${left.join(", ")} of the engine do not end`);
+  for (let left = listMarked(folder, name); left.length > 0; left = listMarked(folder, name)) {
+    if (Date.now() > deadline) throw new Error(`processes ${left.join(", ")} with ${name} do not end`);
     for (const pid of left) {
       signal(pid, "SIGKILL");
       killed.add(pid);

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { callKeyOf } from "../../agent/core/call-key.ts";
+import { pause } from "../../shared/lifecycle.ts";
 import { bash, openThreads, says } from "../support/agent-threads.ts";
 import { isAlive, signal } from "../support/processes.ts";
 import { until } from "../support/wait.ts";
@@ -13,7 +14,8 @@ const DECIDE = 'cat > /dev/null; echo $$ >> pids; until test -e go; do sleep 0.0
 const linesOf = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : []);
 
 function openGated(by: unknown) {
-  const thread = open({ agent: { permissionMode: "auto", gates: [{ at: "before_step", by }] } });
+  const gates = [{ at: "before_step", by }];
+  const thread = open({ agent: { permissionMode: "auto", gates }, timeouts: { idleSeconds: 1 } });
   thread.write(says("Go", { tools: [bash("echo ran >> effect")] }, { text: "Done." }));
   thread.start();
   const at = (name: string) => join(thread.dir, name);
@@ -57,4 +59,46 @@ test("the engine is killed while a person is asked: the call that it makes again
   expect(linesOf(at("effect"))).toEqual(["ran"]);
   const asked = thread.events().filter((event) => event.type === "permission_request");
   expect(asked.map(({ callKey }) => callKey)).toEqual([key]);
+});
+
+test("the engine is killed while a command decides: the command ends, and so does the runner at rest", async () => {
+  const { thread, at } = openGated({ command: DECIDE });
+  await until("the command", () => linesOf(at("pids")).length === 1);
+  signal(thread.enginePid(), "SIGKILL");
+  await until("the command's end", () => !isAlive(Number(linesOf(at("pids"))[0])));
+  expect(await thread.ended()).toBe(0);
+});
+
+test("a command that a signal ends has decided nothing: it is run once more", async () => {
+  const { thread, at } = openGated({ command: DECIDE });
+  for (const count of [1, 2]) {
+    await until("the command", () => linesOf(at("pids")).length === count);
+    signal(Number(linesOf(at("pids")).at(-1)), "SIGKILL");
+  }
+  await thread.event("gate_response");
+  expect(thread.of("gate_response")).toMatchObject([
+    { outcome: "fail", text: "A signal ended its command twice." },
+  ]);
+  expect(linesOf(at("pids"))).toHaveLength(2);
+});
+
+test("a command decides on a failed turn after its engine has ended", async () => {
+  const gates = [{ at: "on_error", by: { command: DECIDE } }];
+  const thread = open({ agent: { gates }, timeouts: { idleSeconds: 1 } });
+  thread.write(says("Go", { error: { status: 400, message: "no" } }));
+  thread.start();
+  await thread.event("engine_end");
+  const at = (name: string) => join(thread.dir, name);
+  await until("the command", () => linesOf(at("pids")).length > 0);
+  await pause(300);
+  expect(thread.of("gate_response")).toEqual([]);
+  expect(linesOf(at("pids"))).toHaveLength(1);
+  writeFileSync(at("go"), "1");
+  const { outcome, requestId } = await thread.event("gate_response");
+  expect(outcome).toBe("retry");
+  await until("the next try", () =>
+    thread.of("user_message").some(({ messageId }) => messageId === requestId),
+  );
+  await thread.event("turn_start", 2);
+  await thread.ended();
 });

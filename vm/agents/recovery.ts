@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { findEngine } from "../../shared/agent/engines/engines.ts";
-import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { ENGINE_FOLDER_MARKER, GATE_MARKER } from "../../shared/agent/markers.ts";
 import { placeId, SLEEP_CLAIM } from "../../shared/agent/place-order.ts";
 import { isOpen } from "../../shared/api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -13,6 +13,8 @@ import { listProcesses, readProc } from "../processes/processes.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import type { AgentFolders } from "./folders.ts";
+
+const MARKERS = [ENGINE_FOLDER_MARKER, GATE_MARKER];
 
 export interface RecoveryOptions {
   store: Store;
@@ -34,7 +36,7 @@ export async function recoverAgents(options: RecoveryOptions): Promise<void> {
   for (const folder of foldersOfEngines(folders.root)) {
     if (open.has(folder)) continue;
     log.warn({ folder }, "ending an engine that no thread has");
-    await killMarked(`${ENGINE_FOLDER_MARKER}=${folder}`);
+    for (const name of MARKERS) await killMarked(`${name}=${folder}`);
   }
   for (const { threadId, status } of store.agents.list()) {
     const thread = store.threads.find(threadId);
@@ -75,12 +77,14 @@ function endBypass({ store, kind, queue, allowBypass, log, now }: RecoveryOption
   }
 }
 
-/** The threads' folders that living engines, and what they started, name in their environment. */
+/** The threads' folders that living engines, gates' commands and what they started name in their environment. */
 function foldersOfEngines(root: string): Set<string> {
-  const marker = `${ENGINE_FOLDER_MARKER}=${root}/`;
   const found = listProcesses().flatMap(({ pid }) => {
-    const entry = (readProc(pid, "environ") ?? "").split("\0").find((one) => one.startsWith(marker));
-    return entry === undefined ? [] : [entry.slice(ENGINE_FOLDER_MARKER.length + 1)];
+    const entries = (readProc(pid, "environ") ?? "").split("\0");
+    return MARKERS.flatMap((name) => {
+      const entry = entries.find((one) => one.startsWith(`${name}=${root}/`));
+      return entry === undefined ? [] : [entry.slice(name.length + 1)];
+    });
   });
   return new Set(found);
 }

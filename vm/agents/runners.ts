@@ -4,6 +4,7 @@ import {
   BOARD_FOLDER,
   BYPASS_ALLOWED,
   ENGINE_FOLDER_MARKER,
+  GATE_MARKER,
   LOCK_FOLDER,
   PLACES_FOLDER,
   PLACES_MAX,
@@ -97,7 +98,8 @@ export class Runners {
   /** Ends the runner, the engine and all that it started, and waits until they are gone. */
   async endAll(threadId: ThreadId): Promise<void> {
     await this.end(threadId);
-    await killMarked(`${ENGINE_FOLDER_MARKER}=${this.#options.folders.of(threadId)}`);
+    for (const name of [ENGINE_FOLDER_MARKER, GATE_MARKER])
+      await killMarked(`${name}=${this.#options.folders.of(threadId)}`);
   }
 
   /** Lets a runner without a terminal write down how the thread ended; its engine is gone. */
