@@ -51,6 +51,11 @@ export function gateRequest(
   return [request, ask];
 }
 
+/** Lets the call that waits now have the decision on an equal one of a process that is gone, so no other call has it. */
+export function takeOver(fold: ThreadFold, want: GateWant, entry: GateEntry): EventBody[] {
+  return gateRequest(fold, want, { old: entry.requestId, attempt: entry.attempt }).slice(0, 1);
+}
+
 const NAMES = { retry: "Once more", fail: "Let it fail", abort: "Stop the turn" } as const;
 const GO_ON: Readonly<Record<Gate["at"], string>> = {
   before_step: "Let it go on",
@@ -160,7 +165,8 @@ export function judgeEnd(
   gates: readonly { index: number }[],
 ): EventBody<"turn_end"> {
   // A turn in which the model said nothing, such as a command of the engine's, has no end that a gate is asked about.
-  if (end.stopReason !== "end_turn" || (end.usage?.outputTokens ?? 0) === 0) return end;
+  const isAsked = fold.gates?.entries.some(({ at }) => at === "after_complete") ?? false;
+  if (end.stopReason !== "end_turn" || (!isAsked && (end.usage?.outputTokens ?? 0) === 0)) return end;
   for (const { index } of gates) {
     const last = fold.gates?.entries.findLast(({ gate, at }) => gate === index && at === "after_complete");
     if (last?.outcome === "continue") continue;

@@ -14,6 +14,7 @@ import {
   decision,
   gateRequest,
   interruptBy,
+  takeOver,
   timedOut,
   toldOf,
   withdrawn,
@@ -137,6 +138,10 @@ export class GateKeeper {
   #settle(want: GateWant, seat: Seat | undefined, nowMs: number): boolean {
     const entry = entryOf(this.#fold, want);
     const { requestId } = want;
+    if (entry?.outcome !== undefined && entry.waits !== want.waits) {
+      this.#log.append(null, takeOver(this.#fold, want, entry));
+      return this.#settle(want, seat, nowMs);
+    }
     if (!entry || this.#isOfAnother(entry, want)) {
       this.#log.append(null, gateRequest(this.#fold, want, { old: entry?.requestId, attempt: 1 }));
       if (requestId !== undefined) seat?.held.add(requestId);

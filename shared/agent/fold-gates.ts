@@ -72,13 +72,18 @@ function hasGates({ gates }: EventOf<"thread_start">["config"]): boolean {
 
 function asked(fold: ThreadFold, gates: FoldGates, event: EventOf<"gate_request">): FoldGates {
   const { requestId, callKey, gate, at, by, waits, title, toolName, input, attempt, steps, seq } = event;
+  const old = gates.entries.find((one) => one.requestId === event.replaces);
+  const { outcome, text, decidedBy } = old ?? {};
   const entry: GateEntry = {
     ...{ requestId, callKey, gate, at, by, waits, title, toolName, input, attempt },
     generation: fold.engine?.generation ?? 0,
     askedAt: event.ts,
     ...(fold.turn === null && { isAfterTurn: true as const }),
+    ...(outcome !== undefined && { outcome }),
+    ...(text !== undefined && { text }),
+    ...(decidedBy && { decidedBy }),
   };
-  const others = gates.entries.filter((one) => one.requestId !== event.replaces);
+  const others = gates.entries.filter((one) => one !== old);
   const failures = at === "on_error" ? {} : gates.failures;
   return {
     ...gates,

@@ -31,7 +31,7 @@ export const gateRequestFields = () => ({
   attempt: z.number().int().positive(),
   /** The number of calls that had ended by then. */
   steps: z.number().int().nonnegative(),
-  /** The request that this one stands for. */
+  /** The request that this one stands for; what was decided on that one is decided on this one. */
   replaces: str.optional(),
 });
 
