@@ -21,6 +21,9 @@ export interface Place {
 
 /** A longer one fits every pattern: nobody waits for it to be looked at. */
 const MAX_COMMAND = 20_000;
+/** Words of the shell that a command may follow, and variables that are set for it. */
+const BEFORE_COMMAND =
+  /^(?:(?:then|do|else|elif|if|while|until|time|!|[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*)\s+)+/;
 const PATH_FIELDS = ["file_path", "notebook_path", "path"];
 
 /** @param paths that the engine tells besides */
@@ -40,11 +43,11 @@ export function fitsCall(fit: Gate["if"], call: GatedCall, place: Place): boolea
   return path === undefined || call.paths.some((named) => fitsPath(path, named, place));
 }
 
-/** The whole command, or a part of it that the shell runs by itself, without the variables that it sets. */
+/** The whole command, or a part of it that the shell runs by itself, without the shell's words and the variables before it. */
 export function fitsCommand(pattern: string, command: string): boolean {
   if (command.length > MAX_COMMAND) return true;
   const parts = command.split(/[;&|\n(){}`]+|\$\(/).map((part) => part.trim());
-  const bare = parts.map((part) => part.replace(/^(?:[A-Za-z_]\w*=\S*\s+)+/, ""));
+  const bare = parts.map((part) => part.replace(BEFORE_COMMAND, ""));
   const all = new Set([command.trim(), ...parts, ...bare].map((text) => text.replace(/\s+/g, " ")));
   return [...all].some((text) => fitsWildcard(pattern, text));
 }
@@ -52,7 +55,8 @@ export function fitsCommand(pattern: string, command: string): boolean {
 /** A file by the name that the call uses, or by the one that it leads to. */
 function fitsPath(pattern: string, named: string, { dir, real }: Place): boolean {
   const absolute = resolve(dir, named);
-  return [absolute, real(absolute)].some((path) => {
+  // As it is named: the real path is the one to know whose home folder a name may begin with.
+  return [absolute, real(named)].some((path) => {
     const inside = relative(real(dir), path);
     const names = [path, relative(dir, path), inside];
     return names.some((name) => fitsParts(pattern.split("/"), name.split("/")));

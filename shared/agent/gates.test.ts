@@ -1,4 +1,5 @@
 /** Gates as they are written: fields that are refused, and calls that fit. */
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { fitsCall, fitsCommand, gatedCall } from "./gate-fit.ts";
 import { deciderOf, gateSchema, gatesThatCount, noOf, timeoutOf } from "./gates.ts";
@@ -69,6 +70,13 @@ test.each<[string, string, boolean]>([
   ["git push*", "true;git push", true],
   ["git push*", "$(git push)", true],
   ["git push*", "git status", false],
+  ["git push*", "if true; then git push; fi", true],
+  ["git push*", "for a in b; do git push; done", true],
+  ["git push*", "! git push", true],
+  ["git push*", "time git push", true],
+  ["git push*", "while ! git push; do sleep 1; done", true],
+  ["git push*", 'A="x y" B+=\'z z\' C=a"b c" git push', true],
+  ["git push*", "A=1 echo git push", false],
   ["git push", "git pushes", false],
   ["git push*", `git status ${"x".repeat(30_000)}`, true],
 ])("the pattern %s and the command %s", (pattern, command, fits) => {
@@ -76,13 +84,16 @@ test.each<[string, string, boolean]>([
 });
 
 test("a path fits by its own name, and by the one that it leads to", () => {
-  const place = { dir: "/w", real: (path: string) => path.replace(/^\/w\/link/, "/w/secrets") };
+  const real = (path: string) =>
+    resolve("/w", path.replace(/^~\//, "/home/a/")).replace(/^\/w\/link/, "/w/secrets");
+  const place = { dir: "/w", real };
   const fits = (path: string, named: string) =>
     fitsCall({ path }, gatedCall("Write", { file_path: named }), place);
   expect(fits("secrets/**", "secrets/a/b")).toBe(true);
   expect(fits("secrets/**", "/w/secrets/a")).toBe(true);
   expect(fits("secrets/**", "x/../secrets/a")).toBe(true);
   expect(fits("secrets/**", "link/a")).toBe(true);
+  expect(fits("/home/a/.ssh/**", "~/.ssh/key")).toBe(true);
   expect(fits("*.env", ".env")).toBe(true);
   expect(fits("*.env", "a/.env")).toBe(false);
   expect(fits("**/.env", "a/.env")).toBe(true);
