@@ -8,7 +8,9 @@ import { GateKeeper } from "../gates/gate-keeper.ts";
 import type { Command } from "../process/sandbox.ts";
 import type { Seat } from "../seat.ts";
 import { config, launch } from "../testing/thread.ts";
+import { callKeyOf } from "./call-key.ts";
 import { gateRequest, gateResponse, judgeEnd } from "./gate-events.ts";
+import { gateWants } from "./gate-wants.ts";
 
 const INPUT = { command: "git push" };
 
@@ -115,4 +117,25 @@ test("a turn that its gate lets fail has failed, whatever its end tells of token
     stopReason: "error",
     error: "A gate of the thread let the turn fail: bad",
   });
+});
+
+test("files that a call tells only once it has begun are looked at after it", () => {
+  const gate: Gate = { at: "after_step", if: { path: "secrets/**" }, by: "person" };
+  const log = new Log([gate]);
+  const input = { patch: "..." };
+  log.add({
+    ...{ type: "tool_call", toolCallId: "a", at: "a", name: "apply_patch", title: "Patch" },
+    ...{ kind: "edit", rawInput: input },
+  });
+  const files = [{ path: "/w/secrets/key", before: null, after: "x" }];
+  log.add({ type: "tool_call_update", toolCallId: "a", status: "in_progress", files });
+  log.add({ type: "tool_call_update", toolCallId: "a", status: "completed" });
+  const seat = seatAt("round", 1);
+  Object.assign(seat.state.requests["hook round"] ?? {}, { isAfterCalls: true, call: undefined });
+  const look = {
+    ...{ fold: log.fold, gates: [{ ...gate, index: 0 }], callOf: () => undefined },
+    place: { dir: "/w", real: (path: string) => path },
+  };
+  const calls = [{ name: "apply_patch", paths: ["/w/secrets/key"] }];
+  expect(gateWants(look, seat)).toMatchObject([{ input: { calls }, callKey: callKeyOf("Steps", { calls }) }]);
 });

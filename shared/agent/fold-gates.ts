@@ -27,7 +27,7 @@ export function foldGates(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, gates: { ...fold.gates, calls: [...fold.gates.calls, call].slice(-MAX_CALLS) } };
     }
     case "tool_call_update":
-      return event.status === "in_progress" ? fold : { ...fold, gates: endCall(fold.gates, event) };
+      return { ...fold, gates: endCall(withFiles(fold.gates, event), event) };
     case "user_message":
       return event.messageId.startsWith(GATE_MESSAGE)
         ? fold
@@ -114,8 +114,21 @@ function decide(
   return { ...fold, gates: { ...gates, entries, retries }, ...(isHeld && { stoppedAt: "gate" as const }) };
 }
 
+/** Some calls name no file in their input: they tell what they write as they begin, or as they end. */
+function withFiles(gates: FoldGates, { toolCallId, files }: EventOf<"tool_call_update">): FoldGates {
+  if (!files) return gates;
+  const told = files.map(({ path }) => path);
+  const calls = gates.calls.map((call) =>
+    call.toolCallId === toolCallId && call.endedSeq === undefined
+      ? { ...call, ...bounded({ ...call, paths: [...new Set([...call.paths, ...told])] }) }
+      : call,
+  );
+  return { ...gates, calls };
+}
+
 function endCall(gates: FoldGates, event: EventOf<"tool_call_update">): FoldGates {
   const { toolCallId, status, reason, seq } = event;
+  if (status === "in_progress") return gates;
   const call = gates.calls.find((one) => one.toolCallId === toolCallId && one.endedSeq === undefined);
   const entries =
     reason === "interrupted"
