@@ -234,7 +234,7 @@ export class History {
   }
 }
 
-export const NOT_RUN = "Not run: the person stopped the turn.";
+export const NOT_RUN = "Not run: the turn was stopped.";
 
 export function textContent(text: string): ToolContent {
   return { type: "content", content: { type: "text", text } };

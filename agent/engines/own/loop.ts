@@ -109,7 +109,7 @@ export class Loop {
   /** The runner may keep the model at work. */
   async #end(turn: Turn, given: { result?: unknown } = {}): Promise<void> {
     const verdict = await askToEnd(this.#options, turn, given);
-    if (!verdict) return; // a person has stopped the turn
+    if (!verdict) return; // the turn was stopped
     if (verdict.goesOn) return this.#endTurn(turn, "end_turn", undefined, given);
     turn.news = verdict.text;
     await this.#answer(turn);

@@ -94,7 +94,7 @@ async function callTool(
     const { content, isError } = resultSchema.parse(await post(server, "tools/call", params, signal));
     return { text: content.flatMap(({ text }) => text ?? []).join("\n"), isError };
   } catch (error) {
-    const text = signal.aborted ? "The person stopped the turn." : errorText(error);
+    const text = signal.aborted ? "The turn was stopped." : errorText(error);
     return { text, isError: true };
   }
 }

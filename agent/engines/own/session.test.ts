@@ -19,7 +19,7 @@ function begin() {
     config: {} as unknown as ThreadConfig,
     textAt: () => "",
   });
-  const fold = { ...emptyFold(), deliveryIds: ["d1"] };
+  const fold = { ...emptyFold(), deliveryIds: ["d1"], lockedOut: ["locked.1"] };
   let byte = 0;
   const hear = (said: object) => {
     const text = JSON.stringify(said);
@@ -86,3 +86,13 @@ test.each(["user_message", "control", "thread_start", "failure", "no_event"])(
     session.close();
   },
 );
+
+test("a call that a gate did not let run is told as denied, and one that met a lock as locked", () => {
+  const { session, hear } = begin();
+  const refused = (toolCallId: string) => ({
+    events: [{ type: "tool_call_update", toolCallId, status: "failed", reason: "locked" }],
+  });
+  expect(hear(refused("gated"))).toMatchObject([{ reason: "denied" }]);
+  expect(hear(refused("locked"))).toMatchObject([{ reason: "locked" }]);
+  session.close();
+});

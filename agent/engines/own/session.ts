@@ -1,6 +1,7 @@
 /** A session with one process of this engine: lines for it, and its lines as events, which it makes itself. */
 import { createHash } from "node:crypto";
 import { type EventBody, type EventType, toEvent } from "../../../shared/agent/events.ts";
+import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type {
   Answer,
@@ -102,7 +103,7 @@ export class OwnSession implements EngineSession {
 
   hear(line: Line, context: TranslateContext): EventBody[] | "forged" {
     const said = fromOwn.parse(JSON.parse(line.text));
-    const events = said.events.map(bodyOfEvent);
+    const events = said.events.map(bodyOfEvent).map((event) => trulyRefused(event, context.fold));
     if (this.#isForged(said, events, context)) return "forged";
     for (const picture of said.pictures ?? []) keepPicture(this.#folder, picture);
     this.#state = heard(this.#state, said, events, line);
@@ -142,6 +143,15 @@ export class OwnSession implements EngineSession {
     );
     return isAnswered || (did !== undefined && !sent.takes({ kind: "request", id: did, body: "" }));
   }
+}
+
+/** The program can't tell whether its call met a lock or a gate: it says that a lock held it. */
+function trulyRefused(event: EventBody, { lockedOut = [] }: ThreadFold): EventBody {
+  if (event.type !== "tool_call_update" || event.reason !== "locked") return event;
+  const { toolCallId } = event;
+  // A call has a lock for each file that it writes.
+  const isLocked = lockedOut.some((id) => id === toolCallId || id.startsWith(`${toolCallId}.`));
+  return isLocked ? event : { ...event, reason: "denied" };
 }
 
 /** Whether only a person, or the runner, could have said that. @param did what the line says that it was told */
