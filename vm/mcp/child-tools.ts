@@ -143,8 +143,10 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       inputSchema: one,
       run: async (call) => {
         const childId = findDescendant(call);
+        const { all } = await saidIn(agents, childId);
+        // Text from outside may have come while this was read.
         await options.marks.spread(childId, call.threadId);
-        return (await saidIn(agents, childId)).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
+        return all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
       },
     },
     {
@@ -178,8 +180,8 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
     for (;;) {
       const child = threads.get(childId);
       if (await isSettled(child, agents)) {
-        await options.marks.spread(childId, parentId);
         const { last, stopReason } = await saidIn(agents, childId);
+        await options.marks.spread(childId, parentId); // text from outside may have come meanwhile
         await noteEnd(options, parentId, childId, stopReason ?? child.status);
         return `${statusOf(options, child)}\n\n${last || "It said nothing."}`;
       }
