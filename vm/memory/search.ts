@@ -1,10 +1,11 @@
 /** Who may find what: memories and transcripts by their words, with what is told of a hit. */
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import type { ThreadId } from "../../shared/ids.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { MemoryHit, MemorySearchReply } from "../../shared/memory-api.ts";
 import { quotedLines } from "../../shared/outside-text.ts";
 import { isHuman, parsePrincipal } from "../../shared/principal.ts";
 import type { AgentFolders } from "../agents/folders.ts";
+import type { Marks } from "../agents/marks.ts";
 import type { Hit, Scope } from "../store/search-index.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentMemory } from "./agent-memory.ts";
@@ -21,6 +22,7 @@ export interface MemorySearchOptions {
   folders: AgentFolders;
   memory: AgentMemory;
   index: MemoryIndex;
+  marks: Pick<Marks, "findSpread">;
 }
 
 export interface AgentSearch {
@@ -76,11 +78,9 @@ export class MemorySearch {
         return "Others' transcripts are searched only while a person who may open them asks you; nothing was searched.";
       scopes.push({ kind: "thread", keys: this.#others(family) });
     }
-    const { hits, docCount, behindBytes } = await this.#options.index.search({
-      query,
-      scopes,
-      limit: MAX_HITS,
-    });
+    const found = await this.#options.index.search({ query, scopes, limit: MAX_HITS });
+    const { docCount, behindBytes } = found;
+    const hits = await this.#withoutMarked(threadId, found.hits);
     const looked = `${docCount} ${docCount === 1 ? "file was" : "files were"} looked through`;
     const behind = behindBytes > 0 ? ", and what is newest is not in the index yet: ask again soon" : "";
     if (hits.length === 0) return `Nothing has all of these words; ${looked}${behind}.`;
@@ -118,6 +118,17 @@ export class MemorySearch {
       .map(({ threadId }) => threadId)
       .filter((threadId) => !own.has(threadId) && this.#options.folders.exists(threadId))
       .filter((threadId) => !this.#isMarked(threadId));
+  }
+
+  /** The scopes are chosen by what is known then: text from outside may have got in since, and been indexed. */
+  async #withoutMarked(threadId: ThreadId, hits: readonly Hit[]): Promise<Hit[]> {
+    const marked = new Set<string>();
+    const others = hits.filter(({ kind, key }) => kind === "thread" && key !== threadId);
+    for (const key of new Set(others.map((hit) => hit.key))) {
+      const marks = await this.#options.marks.findSpread(knownThreadId.parse(key));
+      if (marks !== undefined) marked.add(key);
+    }
+    return hits.filter(({ kind, key }) => kind !== "thread" || !marked.has(key));
   }
 
   #isMarked(threadId: ThreadId): boolean {

@@ -150,7 +150,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mcpFiles: common.mcpFiles,
     children,
     memory,
-    memorySearch: new MemorySearch({ ...common, memory, index: common.memoryIndex }),
+    memorySearch: new MemorySearch({ ...common, memory, marks, index: common.memoryIndex }),
     peopleMemory: new PeopleMemory({
       ...common,
       stateDir: common.folders.state,
