@@ -20,7 +20,10 @@ export const spokenSchema = z.object({
 });
 export type Spoken = z.infer<typeof spokenSchema>;
 
-/** The oldest first, at most a hundred; `state` is another text whenever a message is queued. */
+/** The most messages of one list. */
+export const MAX_LISTED_SPOKEN = 100;
+
+/** The oldest first, at most {@link MAX_LISTED_SPOKEN}; `state` is another text whenever a message is queued. */
 export const spokenReplySchema = z.object({ messages: z.array(spokenSchema), state: z.string() });
 
 /** The end of a message: sent, or refused. It never changes. */

@@ -2,7 +2,7 @@
 import { snowflakeSchema } from "../../shared/ids.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Spoken } from "../../shared/voice-api.ts";
+import { MAX_LISTED_SPOKEN, type Spoken } from "../../shared/voice-api.ts";
 import type { VoiceClient } from "../../shared/voice-client.ts";
 import { splitMarkdown } from "../content/transcript/split.ts";
 import { findRefusal } from "../discord/refusals.ts";
@@ -52,6 +52,8 @@ export class Speaker {
 
   async #look(): Promise<void> {
     const { messages, state } = await this.#voice.listSpoken();
+    // The state does not change when one is said: what was not listed is asked for as soon as there is room.
+    const isMore = messages.length >= MAX_LISTED_SPOKEN;
     for (const message of messages.filter(({ id }) => !this.#open.has(id))) {
       this.#open.add(message.id);
       this.#queue
@@ -62,7 +64,10 @@ export class Speaker {
             "could not say what an agent wants said",
           ),
         )
-        .finally(() => this.#open.delete(message.id));
+        .finally(() => {
+          this.#open.delete(message.id);
+          if (isMore && !this.#options.signal.aborted) this.poke();
+        });
     }
     this.#state = state;
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
-import { type Spoken, type SpokenNote, spokenSchema } from "../../shared/voice-api.ts";
+import { MAX_LISTED_SPOKEN, type Spoken, type SpokenNote, spokenSchema } from "../../shared/voice-api.ts";
 import type { Database } from "./database.ts";
 
 const flag = z.number().transform((value) => value === 1);
@@ -21,7 +21,6 @@ const personSchema = z.object({ person_id: z.string() });
 
 /** The number of a thread's messages that are kept after they were said. */
 const KEPT = 1_000;
-const MAX_LISTED = 100;
 
 export interface NewSpoken extends Omit<Spoken, "id" | "state"> {
   /** The engine's id of the call, or one made of what is said. */
@@ -60,7 +59,7 @@ export class SpokenTable {
     this.#findCall = db.prepare("SELECT * FROM spoken WHERE thread_id = ? AND call_id = ?");
     this.#find = db.prepare("SELECT * FROM spoken WHERE message_id = ?");
     this.#open = db.prepare(
-      `SELECT * FROM spoken WHERE state IN ('queued', 'sending') ORDER BY message_id LIMIT ${MAX_LISTED}`,
+      `SELECT * FROM spoken WHERE state IN ('queued', 'sending') ORDER BY message_id LIMIT ${MAX_LISTED_SPOKEN}`,
     );
     this.#set = db.prepare(
       `UPDATE spoken SET state = @state, discord_id = @discordId, reason = @reason
