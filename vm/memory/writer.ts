@@ -2,7 +2,7 @@
  * Changes the files of memories. A write is a row before its file changes, so a sidecar that was killed in between
  * finishes it at its next start.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
@@ -51,7 +51,8 @@ export class MemoryWriter {
 
   /**
    * Writes, or keeps the write until a person decides. The same `writeId` again writes nothing more.
-   * @throws AppError `invalid_request`, `too_large`, `not_found` if a file that is to go is not there
+   * @throws AppError `invalid_request`, `not_found` if a file that is to go is not there, `too_large` also if the file is
+   *   so long by hand that it could not be put back
    */
   write({ writeId, owner, name, how, text, by, threadId, waits = false }: MemoryWrite): MemoryWriteRow {
     const { writes, now } = this.#options;
@@ -81,19 +82,20 @@ export class MemoryWriter {
 
   /**
    * Puts back what a write has changed; of an addition to a file that has grown since, takes that out alone.
-   * @returns the write that did it; the same again does nothing more
-   * @throws AppError `not_found`, `unsupported` if the file is another one by now, or the write is too old
+   * @returns the write that did it; the same again does nothing more while the file is as that has left it
+   * @throws AppError `not_found`, `unsupported` if the file is another one by now, or the write is too old; `too_large`
    */
   undo(writeId: string, by: Principal): MemoryWriteRow {
     const { writes, now } = this.#options;
     const row = writes.find(writeId);
     if (!row) throw new AppError("not_found", `There is no write ${JSON.stringify(writeId)} to memory.`);
     const { folder, name } = row;
-    const undoId = `undo-${writeId}`;
-    const known = writes.find(undoId);
-    if (known?.state === "written") return known;
-    if (row.state !== "written") throw new AppError("unsupported", `${name} does not hold this write.`);
     const before = this.#textOf(folder, name);
+    const known = writes.find(`undo-${writeId}`);
+    if (known?.state === "written" && known.afterHash === hashOf(before)) return known;
+    if (row.state !== "written") throw new AppError("unsupported", `${name} does not hold this write.`);
+    // One that failed, or that was itself undone, does not stand in the way of another.
+    const undoId = `undo-${known ? randomUUID() : writeId}`;
     const after = textWithout(row, before);
     this.#refuseTooMuch(folder, name, after);
     writes.insert({
@@ -122,7 +124,7 @@ export class MemoryWriter {
   #finish(row: MemoryWriteRow): void {
     const { writes } = this.#options;
     const { writeId, folder, name, how, text } = row;
-    const before = this.#textOf(folder, name);
+    const before = this.#textToFinish(row);
     const beforeHash = hashOf(before);
     const isDone = beforeHash === row.afterHash && beforeHash !== row.beforeHash;
     const after = textAfter(how, before, text);
@@ -156,8 +158,27 @@ export class MemoryWriter {
     }
   }
 
+  /** @throws AppError `too_large` if not all of it could be kept, and put back */
   #textOf(folder: string, name: string): string | null {
-    return MemoryFolder.use(this.#options.stateDir, folder, (open) => open.read(name)?.text) ?? null;
+    const found = MemoryFolder.use(this.#options.stateDir, folder, (open) => open.read(name));
+    if (!found) return null;
+    const { bytes } = found.facts;
+    if (bytes > MAX_MEMORY_FILE_BYTES)
+      throw new AppError(
+        "too_large",
+        `path: ${name} has ${bytes} bytes, made by hand; at most ${MAX_MEMORY_FILE_BYTES} (64 KiB) could be put back. A person is to shorten it first.`,
+      );
+    return found.text;
+  }
+
+  /** @throws AppError `too_large`; the write has failed then */
+  #textToFinish({ writeId, folder, name }: MemoryWriteRow): string | null {
+    try {
+      return this.#textOf(folder, name);
+    } catch (error) {
+      if (error instanceof AppError) this.#options.writes.fail(writeId);
+      throw error;
+    }
   }
 
   #get(writeId: string): MemoryWriteRow {
