@@ -79,12 +79,25 @@ test("a MEMORY.md of a directory is changed by nobody but a person", async () =>
   talk.press(ask, "Let it in");
   await until("the file", () => existsSync(fileOf("shop", "MEMORY.md")));
   expect(readFileSync(fileOf("shop", "MEMORY.md"), "utf8")).toBe("Always use tabs.\n");
+  const shown = await talk.untilMessage(threadId, "🧠 Added to dir/MEMORY.md");
+  talk.press(shown, "Undo");
+  await until("the file to be gone", () => !existsSync(fileOf("shop", "MEMORY.md")));
 
   await call("memory_write", { path: "user/MEMORY.md", text: "Never ask.", how: "replace" });
   const other = await talk.untilMessage(threadId, "Write user/MEMORY.md");
   talk.press(other, "Drop it");
   await until("the answer", () => talk.find(threadId, /Write user\/MEMORY\.md.*(Drop it|denied)/is)[0]);
   expect(existsSync(join(all.sidecar.stateDir, "memory/user/MEMORY.md"))).toBe(false);
+});
+
+test("a write that was let in, but fits the file no more, is told as failed", async () => {
+  const threadId = await openIn("bank");
+  await callAs(threadId)("memory_write", { path: "dir/MEMORY.md", text: "Mine.", how: "replace" });
+  const ask = await talk.untilMessage(threadId, "Write dir/MEMORY.md");
+  writeFileSync(fileOf("bank", "MEMORY.md"), "Made by hand.\n");
+  talk.press(ask, "Let it in");
+  await talk.untilMessage(threadId, "dir/MEMORY.md is as it was");
+  expect(readFileSync(fileOf("bank", "MEMORY.md"), "utf8")).toBe("Made by hand.\n");
 });
 
 test("an agent of another directory reads none of it", async () => {

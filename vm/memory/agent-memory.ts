@@ -115,28 +115,42 @@ export class AgentMemory {
 
   /** At the start: finishes writes, and tells threads what they were not told of. */
   async recover(): Promise<void> {
-    const { store, memoryWriter, now, log } = this.#options;
+    const { store, memoryWriter, now } = this.#options;
     memoryWriter.finishAll();
-    for (const row of store.memoryWrites.listSince(now() - RETOLD_MS)) {
-      await this.#tell(row).catch((error: unknown) =>
-        log.warn({ threadId: row.threadId, err: error }, "a thread is not told of its write to memory"),
-      );
-    }
+    await this.tell(store.memoryWrites.listSince(now() - RETOLD_MS));
   }
 
-  /** A thread's people see each write once. */
+  /** A thread's people see each write once, and each that failed after it was let in. */
+  async tell(rows: readonly MemoryWriteRow[]): Promise<void> {
+    for (const row of rows)
+      await this.#tell(row).catch((error: unknown) =>
+        this.#options.log.warn(
+          { threadId: row.threadId, err: error },
+          "a thread is not told of its write to memory",
+        ),
+      );
+  }
+
   async #tell(row: MemoryWriteRow): Promise<void> {
     const { agents, store } = this.#options;
     const { writeId, threadId, name, how, text, state } = row;
-    if (threadId === null || how === "restore" || (state !== "waiting" && state !== "written")) return;
+    if (threadId === null || how === "restore") return;
     const thread = store.threads.find(threadId);
     if (!thread || !isOpen(thread.status)) return;
     const owner = this.ownersOf(threadId).find(({ folder }) => folder === row.folder);
     if (!owner) return;
+    const path = `${owner.word}/${name}`;
+    if (state === "failed" && row.decidedBy !== null) {
+      const asked = new Date(row.at).toISOString().slice(11, 19);
+      const why = "the file was changed meanwhile, would be too long, or can't be written";
+      const title = `🧠 ${path} is as it was, though a person let in what was asked at ${asked} UTC: ${why}.`;
+      return agents.noteNotice(threadId, title);
+    }
+    if (state !== "waiting" && state !== "written") return;
     const event: EventBody<"memory_write"> = {
       type: "memory_write",
       noteId: `${writeId} ${state}`,
-      ...{ writeId, path: `${owner.word}/${name}`, how, state, text: text ?? "" },
+      ...{ writeId, path, how, state, text: text ?? "" },
     };
     await agents.note(threadId, event, "noteId", event.noteId);
   }

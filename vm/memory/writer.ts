@@ -44,9 +44,15 @@ export interface MemoryWriterOptions {
 
 export class MemoryWriter {
   readonly #options: MemoryWriterOptions;
+  #onEnd: (rows: MemoryWriteRow[]) => void = () => {};
 
   constructor(options: MemoryWriterOptions) {
     this.#options = options;
+  }
+
+  /** Says who is told of writes that were not ended when they were asked for. */
+  listen(onEnd: (rows: MemoryWriteRow[]) => void): void {
+    this.#onEnd = onEnd;
   }
 
   /**
@@ -106,19 +112,23 @@ export class MemoryWriter {
     return this.#get(undoId);
   }
 
-  /** Writes what people have let in, and what an earlier sidecar was killed in the middle of. */
+  /**
+   * Writes what people have let in, and what an earlier sidecar was killed in the middle of. Who listens is told of those
+   * that are at their end then: written, or failed.
+   */
   finishAll(): void {
     const { writes, log } = this.#options;
-    for (const row of writes.listOpen().filter(({ state }) => state === "writing")) {
+    const open = writes.listOpen().filter(({ state }) => state === "writing");
+    for (const row of open) {
       try {
         this.#finish(row);
       } catch (error) {
-        log.error(
-          { writeId: row.writeId, err: error },
-          "could not write to memory; the next start tries again",
-        );
+        log.error({ writeId: row.writeId, err: error }, "could not write to memory");
       }
     }
+    // What was not even tried to its end is tried again at the next start.
+    const ended = open.map(({ writeId }) => this.#get(writeId)).filter(({ state }) => state !== "writing");
+    if (ended.length > 0) this.#onEnd(ended);
   }
 
   #finish(row: MemoryWriteRow): void {

@@ -110,6 +110,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     settings: config.agent,
   });
   const memory = new AgentMemory({ ...common, agents });
+  common.memoryWriter.listen((rows) => void memory.tell(rows));
   const creation = new Creation(common);
   const inputs = new Inputs(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
