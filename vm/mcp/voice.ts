@@ -82,7 +82,8 @@ export class Voice {
     const heard = store.spoken.findHeard(threadId, channelId, personId);
     const since = heard?.heardAt ?? 0;
     const same = store.spoken.findSame(threadId, address, content, Math.max(since, now() - SAME_MS));
-    if (same) return `${same.id}`;
+    // It is said once, and answers all the same what was read since.
+    if (same) return this.#note(threadId, id, same.id);
     this.#refuseMany(threadId, turnId, address, since);
     const replyTo = personId === undefined ? null : findDiscordMessage(heard?.inputId);
     const added = store.spoken.add({
