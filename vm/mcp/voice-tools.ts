@@ -50,8 +50,6 @@ export function voiceTools({ voice, messages, homes, isFor }: VoiceToolsOptions)
         }
         const reader = homes.find(thread);
         if (reader === undefined) throw new AppError("not_found", `to: there is no ${to} that you know.`);
-        if (callId === undefined)
-          throw new AppError("unsupported", "This engine names no calls, so a message could be sent twice.");
         const { held } = await messages.send(threadId, { to: reader, text: content, callId });
         return held
           ? `A person is asked whether ${to} is to read this. Do not wait for it.`

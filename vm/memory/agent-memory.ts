@@ -1,5 +1,5 @@
 /** Lets agents read and write memory. Each thread has the memories of its owners alone. */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { MemoryWriteOfAgent } from "../../shared/agent/memory-fields.ts";
 import { isOpen } from "../../shared/api.ts";
@@ -18,6 +18,7 @@ import { describePrincipal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import { refuseMarked } from "../agents/outside.ts";
+import { callIdOf } from "../mcp/call-id.ts";
 import type { MemoryWriteRow } from "../store/memory-writes.ts";
 import type { Store } from "../store/store.ts";
 import { showFile } from "./shown.ts";
@@ -77,17 +78,19 @@ export class AgentMemory {
   /**
    * Notes, and what is the agent's own, are written at once; the MEMORY.md of a directory or of the user waits for a
    * person.
-   * @param callId the engine's id of the call: the same a second time writes nothing more
+   * @param callId the engine's id of the call, undefined if it names no calls: the same call a second time writes nothing
+   *   more
    * @returns what the model is told @throws AppError in words for the model
    */
   async write(threadId: ThreadId, callId: string | undefined, wanted: MemoryWriteOfAgent): Promise<string> {
     const { agents, memoryWriter, store } = this.#options;
     const { owner, name } = parseMemoryPath(wanted.path, this.ownersOf(threadId));
-    const writeId = callId === undefined ? randomUUID() : idOf(threadId, callId);
+    const fold = await agents.foldNow(threadId);
+    const writeId = idOf(threadId, callIdOf(callId, fold, "memory_write", wanted));
     const isKnown = store.memoryWrites.find(writeId) !== undefined;
     const waits = name === MEMORY_FILE && owner.word !== "main";
     if (!isKnown) {
-      refuseMarked(await agents.foldNow(threadId), "writes nothing to memory");
+      refuseMarked(fold, "writes nothing to memory");
       this.#refuseTooMany(threadId, waits, wanted.text);
     }
     const row = memoryWriter.write({
