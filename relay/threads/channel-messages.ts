@@ -264,14 +264,12 @@ export class ChannelMessages {
   async #handle(message: DiscordMessage): Promise<Taken> {
     const reference = answered(message);
     const threadId = reference === undefined ? undefined : await this.#routes.resolve(reference);
-    const main = this.#rules.mode === "main" ? await this.#main.find(message.author.id) : undefined;
+    const isMain = this.#rules.mode === "main";
+    const main = isMain ? await this.#main.find(message.author.id, threadId) : undefined;
     if (main && [undefined, main.threadId].includes(threadId)) return this.#tellMain(main, message);
     const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
     if (taken) return taken;
-    if (mayBegin(message, this.#rules)) {
-      await this.#begin(message, threadId);
-      return undefined;
-    }
+    if (mayBegin(message, this.#rules)) return void (await this.#begin(message, threadId));
     // In mode `mention` people talk with each other too: only who answered an agent is told.
     if (threadId === undefined) return undefined;
     throw new AppError(

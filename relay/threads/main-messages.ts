@@ -26,9 +26,21 @@ export class MainMessages {
   /**
    * The agent that hears the channel.
    * @param userId who wrote first, if it is to be made
+   * @param answered the thread that their message answers
+   * @returns undefined if there is none, and the message goes to another thread that is served
    * @throws AppError `unavailable` while its Discord thread is made, and what the sidecar refuses with
    */
-  async find(userId: string): Promise<LiveThread> {
+  async find(userId: string, answered: DiscordId | undefined): Promise<LiveThread | undefined> {
+    try {
+      return await this.#find(userId);
+    } catch (error) {
+      const hasReader = answered !== undefined && this.#options.threads.find(answered) !== undefined;
+      if (hasReader && error instanceof AppError) return undefined;
+      throw error;
+    }
+  }
+
+  async #find(userId: string): Promise<LiveThread> {
     const { vm, threads, channelId } = this.#options;
     const { threadId } = await vm.as(userId).voice.findMain(channelId);
     const thread = await vm.thread(threadId).get();
