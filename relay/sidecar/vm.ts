@@ -279,8 +279,7 @@ export class VmThread {
     return this.#client.answerAsk(this.threadId, requestId, answer);
   }
 
-  /** Other words for a message that was sent; null takes it back. */
-  /** @param plain not all of the words were typed by the person */
+  /** Other words for a message that was sent, or null. @param plain not all of them were typed by the person */
   amend(inputId: string, text: string | null, plain?: true): Promise<void> {
     return this.#client.amendInput(this.threadId, inputId, text, plain);
   }
@@ -314,7 +313,6 @@ export class VmThread {
     await this.#client.controlAgent(this.threadId, request);
   }
 
-  /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
   /** A thread that goes on from before text from outside got in; this one takes no more messages. */
   async beginAnew(threadId: ThreadId): Promise<void> {
     await this.#client.branchThread(this.threadId, {
@@ -322,6 +320,7 @@ export class VmThread {
     });
   }
 
+  /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
   async undo(turnId: string): Promise<string | undefined> {
     return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId })).outcome;
   }

@@ -101,7 +101,7 @@ export class SpokenTable {
     return this.#revision;
   }
 
-  /** The row of a call: the one that it has, or a new one. Call it within no other transaction. */
+  /** The row of a call: the one that it has, or a new one. It may be part of a transaction: who is told looks after that. */
   add({ isSilent, ...row }: NewSpoken): Spoken {
     const { threadId, callId } = row;
     const { changes } = this.#insert.run({ ...row, isSilent: Number(isSilent) });
