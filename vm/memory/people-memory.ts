@@ -59,7 +59,7 @@ export class PeopleMemory {
     const writes = this.#options.writes.listOf(folder, name, MAX_SHOWN_WRITES);
     const { bytes, changedMs } = found.facts;
     const [last] = writes;
-    const by = last?.afterHash === hashOf(found.text) ? printPrincipal(last.by) : null;
+    const by = writerOf(last, found.text);
     const facts = { path: `${folder}/${name}`, bytes, changedAt: new Date(changedMs).toISOString(), by };
     return { ...facts, text: found.text, writes: writes.map(infoOf) };
   }
@@ -93,13 +93,10 @@ export class PeopleMemory {
       const directory = open.read(DIRECTORY_FILE)?.text.trim() ?? null;
       const described = files.map(({ name, bytes, changedMs }): MemoryFile => {
         const [last] = this.#options.writes.listOf(folder, name, 1);
-        // A write sets the file's time: what is much later was changed by hand.
-        const isByHand = last === undefined || changedMs > last.at + 60_000;
+        const by = writerOf(last, open.read(name)?.text ?? null);
         return {
-          path: `${folder}/${name}`,
-          bytes,
-          changedAt: new Date(changedMs).toISOString(),
-          by: isByHand ? null : printPrincipal(last.by),
+          ...{ path: `${folder}/${name}`, bytes, changedAt: new Date(changedMs).toISOString() },
+          by,
         };
       });
       return { folder, directory, files: described, isMore };
@@ -128,6 +125,11 @@ export class PeopleMemory {
   async #ownerOf(dir: string) {
     return directoryOwner((await resolveDirectory(this.#options.reposDir, dir)).path);
   }
+}
+
+/** @returns null if the file was changed by hand since its last write */
+function writerOf(last: MemoryWriteRow | undefined, text: string | null): string | null {
+  return last?.afterHash === hashOf(text) ? printPrincipal(last.by) : null;
 }
 
 function infoOf({ writeId, folder, name, how, by, at }: MemoryWriteRow): MemoryWriteInfo {
