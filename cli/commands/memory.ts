@@ -12,7 +12,7 @@ import { readNote } from "../stdin.ts";
 import { formatTable } from "../table.ts";
 
 const PATH =
-  "user/<name>.md, main/<agent>/<name>.md or dirs/<id>/<name>.md, as ls prints it; with --dir <name>.md";
+  "user/<name>.md or dirs/<id>/<name>.md, as ls prints it (main/<agent>/<name>.md is read by no agent yet); with --dir <name>.md";
 const COLUMNS = [
   { title: "PATH" },
   { title: "BYTES" },

@@ -1,6 +1,6 @@
 /**
- * Whose a memory is, and where its files lie. A memory belongs to a main agent, to a directory, or to the user of the
- * machine; nothing crosses from one to another by itself. Pure.
+ * Whose a memory is, and where its files lie. A memory belongs to a directory, to the user of the machine, or to a main
+ * agent; nothing crosses from one to another by itself. Pure.
  */
 import { createHash } from "node:crypto";
 import { basename, join, relative } from "node:path";
@@ -26,7 +26,7 @@ export type OwnerWord = (typeof OWNER_WORDS)[number];
 
 export interface MemoryOwner {
   word: OwnerWord;
-  /** Below {@link MEMORY_FOLDER}: `user`, `main/<name>` or `dirs/<id>`. */
+  /** Below {@link MEMORY_FOLDER}: `user`, `dirs/<id>`, or `main/<name>`, which no agent reads yet. */
   folder: string;
   /** The absolute path, if the owner is a directory. */
   directory?: string;
@@ -44,7 +44,7 @@ export function directoryOwner(path: string): MemoryOwner {
   return { word: "dir", folder: `dirs/${slug === "" ? "" : `${slug}-`}${id}`, directory: path };
 }
 
-/** The memories of an agent thread, its own first. A worktree's is its repository's. */
+/** The memories of an agent thread, its own first. A worktree's is its repository's. No thread is a main agent's yet. */
 export function ownersOf({ dir, worktree, launch }: Pick<ThreadConfig, "dir" | "worktree" | "launch">) {
   const place = worktree ? join(worktree.root, relative(worktree.path, dir)) : dir;
   const { stateDir } = launch;
@@ -110,7 +110,7 @@ export function parseFullPath(path: string): { folder: string; name: string } {
   if (!isOwnerFolder(folder))
     throw new AppError(
       "invalid_request",
-      `path: ${JSON.stringify(path.slice(0, 100))} names no memory; write user/<name>.md, main/<agent>/<name>.md or dirs/<id>/<name>.md.`,
+      `path: ${JSON.stringify(path.slice(0, 100))} names no memory; write user/<name>.md, dirs/<id>/<name>.md, or main/<agent>/<name>.md, which no agent reads yet.`,
     );
   checkMemoryName(name, "path");
   return { folder, name };
