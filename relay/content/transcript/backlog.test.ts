@@ -6,7 +6,18 @@ import { cpuMsOf } from "../../../test/support/measure.ts";
 import { planPages, type SentMessage, shownBy } from "../../delivery/plan.ts";
 import { TranscriptContent } from "./content.ts";
 import { Story } from "./story.ts";
-import { ask, call, done, end, feedLong, numbered, restart, say, start } from "./testing/events.ts";
+import {
+  ask,
+  call,
+  done,
+  end,
+  feedLong,
+  numbered,
+  restart,
+  restartLong,
+  say,
+  start,
+} from "./testing/events.ts";
 
 /** Words, calls and remarks of one turn after the other: three messages each. */
 const turnOf = (n: number) => [
@@ -22,13 +33,25 @@ const turnOf = (n: number) => [
 const turns = (count: number) => Array.from({ length: count }, (_, n) => turnOf(n)).flat();
 
 async function contentOf(count: number): Promise<TranscriptContent> {
+  return fed(numbered(turns(count)));
+}
+
+async function fed(events: readonly ThreadEvent[]): Promise<TranscriptContent> {
   const content = new TranscriptContent({ starter: undefined });
-  await feedLong(content, numbered(turns(count)));
+  await feedLong(content, events);
   return content;
 }
 
-/** As the delivery does: one message a look. @returns what stands in Discord, in its order */
-function deliver(content: TranscriptContent, sent = new Map<string, SentMessage>()): string[] {
+/**
+ * As the delivery does: one message a look.
+ * @param count it stops once so many stand there
+ * @returns what stands in Discord, in its order
+ */
+function deliver(
+  content: TranscriptContent,
+  sent = new Map<string, SentMessage>(),
+  count = Number.POSITIVE_INFINITY,
+): string[] {
   const find = (key: string) => sent.get(key);
   for (;;) {
     const pages = content.pages();
@@ -37,6 +60,7 @@ function deliver(content: TranscriptContent, sent = new Map<string, SentMessage>
     const [action] = actions;
     if (!action && !(content.isCut && delivered.length > 0)) return [...sent.keys()];
     if (!action) continue;
+    if (sent.size >= count) return [...sent.keys()];
     if (action.kind !== "send" && action.kind !== "edit") throw new Error(action.kind);
     const { page } = action;
     sent.set(page.key, { id: String(sent.size + 1), shows: shownBy(page), isGone: false });
@@ -44,12 +68,12 @@ function deliver(content: TranscriptContent, sent = new Map<string, SentMessage>
 }
 
 test("all of a long backlog is delivered in its order, once, and no look lists all of it", async () => {
-  const content = await contentOf(300);
+  const content = await contentOf(240);
   expect(content.pages().length).toBeLessThan(30);
   const keys = deliver(content);
   const places = keys.map((key) => Number(/\d+/.exec(key)?.[0]));
   expect(places).toEqual(places.toSorted((a, b) => a - b));
-  expect(new Set(keys).size).toBe(1_200);
+  expect(new Set(keys).size).toBe(960);
   expect(content.pages()).toEqual([]);
 });
 
@@ -65,8 +89,8 @@ test("an ask that stays open holds up nothing behind it, and is not lost in it",
   expect(deliver(next, sent)).toHaveLength(402);
 });
 
-test("to look and deliver takes as long for each message of 100, 1,000 and 3,000", async () => {
-  const counts = [25, 250, 750];
+test("to look and deliver takes as long for each message of 40, 400 and 960", async () => {
+  const counts = [10, 100, 240];
   const contents = new Map<number, TranscriptContent[]>();
   // Each try takes one of its own.
   for (const count of counts) contents.set(count, await Promise.all([0, 1].map(() => contentOf(count))));
@@ -79,6 +103,61 @@ test("to look and deliver takes as long for each message of 100, 1,000 and 3,000
     counts,
   );
   expect(growth).toBeUndefined();
+});
+
+test("of more than Discord takes in time, the middle is left out and counted, but no ask or failure", async () => {
+  const broken = { type: "failure", code: "cut_off", message: "no credit" } as const;
+  const asked = [start, call("a", "Bash", "Bash rm", {}), ask("r", "a"), broken];
+  const events = numbered([...turns(100), ...asked, ...turns(900)]);
+  const content = new TranscriptContent({ starter: undefined });
+  await feedLong(content, events);
+  const sent = new Map<string, SentMessage>();
+  const keys = deliver(content, sent);
+  const shown = [...sent.values()].map(({ shows = "" }) => shows);
+  expect(keys.length).toBeLessThan(260);
+  const [note = "", ...more] = shown.filter((text) => text.includes("left out"));
+  expect(more).toEqual([]);
+  // What stands there and what is left out is all of it: four messages a turn, the ask, its call and the failure.
+  const leftOut = Number(/(\d+) messages are left out/.exec(note)?.[1]);
+  expect(leftOut + keys.length - 1).toBe(4 * 1_000 + 3);
+  expect(shown.join()).toContain("no credit");
+  expect(content.pages().map(({ key }) => key)).toEqual(["a803"]);
+  expect(shown.at(-1)).toContain("Done 899.");
+});
+
+test("what was left out stays so after a restart at any message, and is told once", async () => {
+  const events = numbered(turns(600));
+  const content = new TranscriptContent({ starter: undefined });
+  await feedLong(content, events);
+  const sent = new Map<string, SentMessage>();
+  const whole = deliver(await fed(events));
+  for (let count = 0; count < whole.length; count += 11) {
+    const each = await fed(events);
+    const stands = new Map<string, SentMessage>();
+    deliver(each, stands, count);
+    // The delivery keeps the mark before it sends what the mark did not know.
+    const next = await restartLong(each, events);
+    expect(deliver(next, stands), `after ${count}`).toEqual(whole);
+  }
+  expect(deliver(content, sent)).toEqual(whole);
+});
+
+test("what comes on top of what is left out is counted with it, unless it is told already", async () => {
+  const events = numbered(turns(1_200));
+  const content = new TranscriptContent({ starter: undefined });
+  const cut = [0, 3_200, 6_400, 9_600];
+  for (const [i, from] of cut.slice(0, -1).entries()) await feedLong(content, events.slice(from, cut[i + 1]));
+  const notes = () => content.mark()?.skipped.length;
+  expect(notes()).toBe(1);
+  const sent = new Map<string, SentMessage>();
+  deliver(content, sent, 40);
+  const later = numbered(turns(600), events.length + 1);
+  await feedLong(content, later);
+  deliver(content, sent);
+  const shown = [...sent.values()].map(({ shows = "" }) => /(\d+) messages are left out/.exec(shows)?.[1]);
+  const left = shown.filter((count) => count !== undefined).map(Number);
+  expect(left).toHaveLength(2);
+  expect(left.reduce((sum, count) => sum + count, 0) + sent.size - 2).toBe(4 * 1_800);
 });
 
 test("a look at a turn costs the same however many calls it has, open or not", async () => {

@@ -20,6 +20,8 @@ export const transcriptMarkSchema = z.object({
   seq: z.int().positive(),
   /** An activity that was too old to be edited ended with each of these events. */
   breaks: z.array(z.int()).default([]),
+  /** Entries that were left out, as too many waited: from the first event to the second. */
+  skipped: z.array(z.tuple([z.int(), z.int()])).default([]),
   /** Messages that are not told again and have the thread's buttons below them. */
   placed: placedListSchema,
 });
@@ -46,6 +48,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   readonly #receipts = new Receipts();
   readonly #placed: PlacedButtons;
   #breaks: number[];
+  #skipped: TranscriptMark["skipped"];
   #offset: number;
   #seq: number;
   #eventCount = 0;
@@ -57,7 +60,8 @@ export class TranscriptContent implements Content<TranscriptReply> {
    * @param where the directory that the agent works in.
    */
   constructor({ starter, where, mark, isPrivate = false }: TranscriptContentOptions) {
-    this.#story = new Story(isPrivate);
+    this.#skipped = mark?.skipped ?? [];
+    this.#story = new Story(isPrivate, this.#skipped);
     this.#starter = starter;
     this.#ends = new EndNotices(starter);
     this.#where = where;
@@ -100,6 +104,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#offset = offset;
     this.#live = live ?? undefined;
     this.#ends.accept({ status, problem });
+    this.#skipOld();
     this.#forgetOldBytes();
   }
 
@@ -174,6 +179,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
       offset,
       seq,
       breaks: this.#breaks.filter((at) => at >= seq),
+      skipped: this.#skipped.filter(([, to]) => to >= seq),
       placed: this.#placed.list(),
     };
   }
@@ -225,6 +231,15 @@ export class TranscriptContent implements Content<TranscriptReply> {
     if (this.#breaks.includes(event.seq - 1)) this.#story.breakActivity();
     this.#story.add(event);
     this.#seq = event.seq;
+  }
+
+  /** What is left out decides about pages: the mark must know it. */
+  #skipOld(): void {
+    const range = this.#story.skipOld(this.#listing.count);
+    if (!range) return;
+    const [from, to] = range;
+    this.#skipped = [...this.#skipped.filter(([, earlier]) => earlier < from), [from, to]];
+    this.#eventCount += 1;
   }
 
   #forgetOldBytes(): void {

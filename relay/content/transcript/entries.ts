@@ -93,4 +93,13 @@ export interface Remark extends EntryBase {
     | EventOf<"message_withdraw">;
 }
 
-export type Entry = Activity | Words | End | Ask | Initial | Remark;
+/** Messages that are left out, as more waited than Discord takes in reasonable time. */
+export interface Skipped extends EntryBase {
+  kind: "skipped";
+  /** The last of them. */
+  readonly to: number;
+  /** How many messages of Discord they would have been. */
+  messages: number;
+}
+
+export type Entry = Activity | Words | End | Ask | Initial | Remark | Skipped;

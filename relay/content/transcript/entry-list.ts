@@ -1,16 +1,40 @@
 /** The entries that are still told, in order. Forgetting one takes no look at those behind it. */
-import type { Activity, Entry } from "./entries.ts";
-import { mayCarry } from "./render.ts";
+import type { Activity, Entry, Skipped } from "./entries.ts";
+import { mayCarry, messagesOf } from "./render.ts";
 
 export type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since" | "reach"> : never) : never;
+
+/** Entries are left out from the first `seq` to the second. */
+export type SkippedRange = readonly [from: number, to: number];
+
+/** Discord takes about one message a second: more than these would not be read before they are old. */
+const MAX_WAITING = 1_000;
+/** If there are more, so many of the newest are told all the same. */
+const KEPT_WAITING = 200;
 
 export class EntryList {
   readonly #entries: Entry[] = [];
   /** The newest entry, also when it is forgotten, and the newest that is worth the thread's buttons. */
   readonly #newest = new Map<"of all" | "carrier", Entry>();
+  /** Messages of all entries that may be left out. */
+  #waiting = 0;
+  /** An earlier process has left these out, and their entries are not all there yet. In order. */
+  #pending: SkippedRange[];
+
+  constructor(skipped: readonly SkippedRange[] = []) {
+    this.#pending = [...skipped];
+  }
 
   get all(): readonly Entry[] {
     return this.#entries;
+  }
+
+  /** All but those that are about to be left out. */
+  get told(): readonly Entry[] {
+    const [next] = this.#pending;
+    if (!next) return this.#entries;
+    const end = this.#entries.findIndex(({ seq }) => seq >= next[0]);
+    return end < 0 ? this.#entries : this.#entries.slice(0, end);
   }
 
   /** The newest entry that is worth the thread's buttons; undefined if there is none, or if it is forgotten. */
@@ -32,6 +56,7 @@ export class EntryList {
   /** @param since as {@link Entry} has it */
   push<E extends NewEntry>(entry: E, since: number): E & { since: number; reach: number } {
     const pushed = { ...entry, since, reach: since };
+    this.#skipPending(entry.seq);
     // A turn may begin with what was said before entries that are no part of it.
     for (let i = this.#entries.length - 1; i >= 0; i--) {
       const before = this.#entries[i] as Entry;
@@ -39,6 +64,7 @@ export class EntryList {
       before.reach = since;
     }
     this.#entries.push(pushed);
+    this.#waiting += weightOf(pushed);
     this.#newest.set("of all", pushed);
     if (mayCarry(pushed)) this.#newest.set("carrier", pushed);
     return pushed;
@@ -53,8 +79,72 @@ export class EntryList {
   /** Forgets these of the first `count` entries. */
   forget(entries: ReadonlySet<Entry>, count: number): void {
     if (entries.size === 0) return;
+    for (const entry of entries) this.#waiting -= weightOf(entry);
     const first = this.#entries.slice(0, count);
     this.#entries.splice(0, count, ...first.filter((entry) => !entries.has(entry)));
     if (this.carrier && entries.has(this.carrier)) this.#newest.delete("carrier");
   }
+
+  /**
+   * Leaves out entries if too many wait: one entry says how many messages they would have been. Asks, failures, files
+   * and marks are never left out, nor is what stands below the newest.
+   * @param listed the first entries, which stay: their messages may be on their way
+   * @returns what was left out; undefined if nothing was
+   */
+  skipOld(listed: number): SkippedRange | undefined {
+    if (this.#waiting <= MAX_WAITING || this.#pending.length > 0) return undefined;
+    let kept = 0;
+    let end = this.#entries.length - 1;
+    while (end > listed && kept < KEPT_WAITING) {
+      end -= 1;
+      kept += weightOf(this.#entries[end] as Entry);
+    }
+    const left = this.#entries.slice(listed, end).filter(maySkip);
+    const [first, last] = [left[0], left.at(-1)];
+    // One that is left out already is no news.
+    if (!first || !last || left.every(({ kind }) => kind === "skipped")) return undefined;
+    const to = last.kind === "skipped" ? last.to : last.seq;
+    this.#skip(listed, end, [first.seq, to]);
+    return [first.seq, to];
+  }
+
+  /** What an earlier process left out is left out once all of it is there: something behind it is. */
+  #skipPending(seq: number): void {
+    for (let next = this.#pending[0]; next && next[1] < seq; next = this.#pending[0]) {
+      const [from, to] = next;
+      this.#pending.shift();
+      const begin = this.#entries.findIndex((entry) => entry.seq >= from);
+      if (begin < 0) continue;
+      const end = this.#entries.findLastIndex((entry) => entry.seq <= to) + 1;
+      if (end > begin) this.#skip(begin, end, next);
+    }
+  }
+
+  #skip(begin: number, end: number, [from, to]: SkippedRange): void {
+    const range = this.#entries.slice(begin, end);
+    const left = range.filter(maySkip);
+    const [first] = left;
+    if (!first) return;
+    const messages = left.reduce((sum, entry) => sum + messagesOf(entry), 0);
+    const { since, reach } = first;
+    const skipped: Skipped = { kind: "skipped", seq: from, to, since, reach, messages };
+    const told = range.filter((entry) => !maySkip(entry));
+    this.#entries.splice(begin, range.length, skipped, ...told);
+    this.#waiting += weightOf(skipped) - left.reduce((sum, entry) => sum + weightOf(entry), 0);
+    if (this.carrier && left.includes(this.carrier)) this.#newest.delete("carrier");
+  }
+}
+
+/** How many messages an entry adds to what may wait. What is never left out counts as nothing. */
+function weightOf(entry: Entry): number {
+  if (!maySkip(entry)) return 0;
+  return entry.kind === "skipped" ? 1 : messagesOf(entry);
+}
+
+/** Whether people can do without it: nobody has to decide by it or to act on it. */
+function maySkip(entry: Entry): boolean {
+  if (entry.kind === "ask") return false;
+  if (entry.kind !== "remark") return true;
+  const { type } = entry.event;
+  return type !== "failure" && type !== "file_sent" && type !== "control";
 }

@@ -19,7 +19,7 @@ import type { Page } from "../content.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
-import type { Activity, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
+import type { Activity, Ask, Entry, Remark, Skipped, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
 import { clipMarkdown, codeBlock, inline, withoutFolders } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
@@ -99,7 +99,19 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
       return [page(`b${entry.seq}`, initialText(entry), { isSealed: entry.isSealed })];
     case "remark":
       return [remarkPage(entry, options)];
+    case "skipped":
+      return [page(`g${entry.seq}`, skippedText(entry))];
   }
+}
+
+/** How many messages {@link renderEntry} makes of an entry, give or take the line below last words. */
+export function messagesOf(entry: Entry): number {
+  if (entry.kind === "words") return entry.pages.length;
+  return entry.kind === "skipped" ? entry.messages : 1;
+}
+
+function skippedText({ messages }: Skipped): string {
+  return `-# ⋯ ${messages} messages are left out here, as more waited than Discord takes. \`/export\` has all of them.`;
 }
 
 function page(

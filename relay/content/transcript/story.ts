@@ -10,7 +10,7 @@ import { findDiscordId } from "../../../shared/principal.ts";
 import { type ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { AskedAgain, Asks, openRequests } from "./asked-again.ts";
 import type { Entry, TurnEnd } from "./entries.ts";
-import { EntryList, type NewEntry } from "./entry-list.ts";
+import { EntryList, type NewEntry, type SkippedRange } from "./entry-list.ts";
 import { OpenInitial } from "./initial.ts";
 import { outcomeOf } from "./outcome.ts";
 import { splitMarkdown } from "./split.ts";
@@ -30,7 +30,7 @@ interface OpenTurn {
 }
 
 export class Story {
-  readonly #entries = new EntryList();
+  readonly #entries: EntryList;
   /** What the agent said last: narration if it goes on with a call, its last words if the turn ends. */
   #spoken: EventOf<"agent_message"> | undefined;
   #turn: OpenTurn | undefined;
@@ -48,13 +48,17 @@ export class Story {
 
   readonly #isPrivate: boolean;
 
-  /** @param isPrivate nothing that the agent writes or does is told: its asks, its ends and its failures are */
-  constructor(isPrivate = false) {
+  /**
+   * @param isPrivate nothing that the agent writes or does is told: its asks, its ends and its failures are
+   * @param skipped what an earlier process has left out
+   */
+  constructor(isPrivate = false, skipped: readonly SkippedRange[] = []) {
     this.#isPrivate = isPrivate;
+    this.#entries = new EntryList(skipped);
   }
 
   get entries(): readonly Entry[] {
-    return this.#entries.all;
+    return this.#entries.told;
   }
 
   /** The turn that goes on. */
@@ -78,6 +82,11 @@ export class Story {
   forget(entries: ReadonlySet<Entry>, count: number): void {
     this.#entries.forget(entries, count);
     for (const entry of entries) if (entry.kind === "ask") this.#asks.forget(entry);
+  }
+
+  /** Leaves out what is too much for Discord, as {@link EntryList.skipOld} says. */
+  skipOld(listed: number): SkippedRange | undefined {
+    return this.#entries.skipOld(listed);
   }
 
   /** What comes from now on stands in a new activity. @returns whether there was one that goes on. */
@@ -279,7 +288,7 @@ export class Story {
   #tellRest(event: ThreadEvent): void {
     const end = this.#cutOff;
     if (!end || event.type === "delivery_update") return;
-    if (event.type === "engine_end") end.rest = restOf(event, openRequests(this.entries));
+    if (event.type === "engine_end") end.rest = restOf(event, openRequests(this.#entries.all));
     end.isUnsure = false;
     this.#cutOff = undefined;
   }

@@ -32,15 +32,19 @@ export async function showLong(bodies: readonly EventBody[]): Promise<Page[]> {
   return [...content.pages()];
 }
 
-/** Feeds what the content has not read: all of it, or what comes from its mark on. */
+/** Feeds what the content has not read: all of it, or what comes from its mark on. For few events. */
 export function feedRest(content: TranscriptContent, events: readonly ThreadEvent[]): void {
+  void feedRestLong(content, events);
+}
+
+function feedRestLong(content: TranscriptContent, events: readonly ThreadEvent[]): Promise<void> {
   let byte = 0;
   const wanted = events.filter((event) => {
     const isUnread = byte >= content.offset;
     byte += Buffer.byteLength(JSON.stringify(event)) + 1;
     return isUnread;
   });
-  feed(content, wanted);
+  return feedLong(content, wanted);
 }
 
 /** What each message shows, by its key. */
@@ -57,12 +61,26 @@ export function deliver(content: TranscriptContent, to: Shown): void {
   content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
 }
 
-/** The content as the next process has it. */
+/** The content as the next process has it. For few events. */
 export function restart(content: TranscriptContent, events: readonly ThreadEvent[]): TranscriptContent {
-  const mark = JSON.parse(JSON.stringify(content.mark())) as TranscriptMark;
-  const next = new TranscriptContent({ starter: STARTER, mark });
+  const next = nextOf(content);
   feedRest(next, events);
   return next;
+}
+
+/** {@link restart} of any number of events. */
+export async function restartLong(
+  content: TranscriptContent,
+  events: readonly ThreadEvent[],
+): Promise<TranscriptContent> {
+  const next = nextOf(content);
+  await feedRestLong(next, events);
+  return next;
+}
+
+function nextOf(content: TranscriptContent): TranscriptContent {
+  const mark = JSON.parse(JSON.stringify(content.mark())) as TranscriptMark;
+  return new TranscriptContent({ starter: STARTER, mark });
 }
 
 export function show(bodies: readonly EventBody[]): Page[] {
