@@ -14,6 +14,7 @@ import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
+import { callIdOf } from "../agents/call-id.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
@@ -25,7 +26,6 @@ import type { Homes } from "../threads/homes.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
-import { callIdOf } from "./call-id.ts";
 import { refuseTooMany } from "./spawn-rate.ts";
 
 const MAX_DEPTH = 3;

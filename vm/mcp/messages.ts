@@ -14,9 +14,9 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Agents } from "../agents/agents.ts";
+import { callIdOf } from "../agents/call-id.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Threads } from "../threads/threads.ts";
-import { callIdOf } from "./call-id.ts";
 import type { Children } from "./children.ts";
 
 /** Beyond these its reader is not written to: each may cost a turn, each that is held costs a person's time. */

@@ -16,9 +16,9 @@ import {
 } from "../../shared/memory/owner.ts";
 import { describePrincipal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
+import { callIdOf } from "../agents/call-id.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import { refuseMarked } from "../agents/outside.ts";
-import { callIdOf } from "../mcp/call-id.ts";
 import type { MemoryWriteRow } from "../store/memory-writes.ts";
 import type { Store } from "../store/store.ts";
 import { showFile } from "./shown.ts";
