@@ -1,6 +1,8 @@
 /** Several channels: each with Discord's refusals of its own. */
 import { expect, it } from "vitest";
-import { restTest } from "./testing.ts";
+import { WIDE_LIMITS } from "./rate-limits.ts";
+import { runLocalDiscord } from "./run.ts";
+import { botApi, restTest } from "./testing.ts";
 
 const rest = restTest();
 const { api, makeThread, send } = rest;
@@ -80,4 +82,31 @@ it("a server has as many as it is said to have", async () => {
   expect(driver.channels().at(-1)?.name).toBe("c49");
   for (let i = 50; i < 500; i++) driver.createChannel(`c${i}`);
   expect(() => driver.createChannel("one more")).toThrow("Maximum number of server channels reached");
+});
+
+it("a server's channels share its 1,000 active threads", async () => {
+  const discord = await runLocalDiscord({ limits: WIDE_LIMITS });
+  try {
+    const { driver, channelId, you } = discord;
+    const places = [channelId, ...["a", "b", "c"].map((name) => driver.createChannel(name).id)];
+    const threads = Array.from({ length: 1000 }, (_, i) =>
+      driver.createThread(you.id, `t${i}`, places[i % places.length]),
+    );
+    const bot = botApi(discord);
+    const begin = async (place: string) =>
+      (await bot("POST", `/channels/${place}/threads`, THREAD)).body["code"];
+    for (const place of places) expect(await begin(place)).toBe(160006);
+    // One that comes back counts as one that is made: by hand, and by a message.
+    const [first, second] = threads.map(({ id }) => id);
+    if (first === undefined || second === undefined) throw new Error("no threads");
+    driver.archiveThread(you.id, first);
+    expect(await begin(channelId)).toBeUndefined();
+    const back = await bot("PATCH", `/channels/${first}`, { archived: false });
+    const post = await bot("POST", `/channels/${first}/messages`, { content: "x" });
+    expect([back.body["code"], post.body["code"]]).toEqual([160006, 160006]);
+    driver.archiveThread(you.id, second);
+    expect((await bot("POST", `/channels/${first}/messages`, { content: "x" })).status).toBe(200);
+  } finally {
+    await discord.close();
+  }
 });

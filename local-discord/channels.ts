@@ -31,17 +31,17 @@ export function forget(world: World, channelId: Snowflake): void {
   world.data.messages.delete(channelId);
 }
 
-/** Denies a person, or the bot, these permissions in a channel and its threads; an empty list gives all back. */
-export function deny(
-  world: World,
-  channel: Channel,
-  userId: Snowflake,
-  names: readonly PermissionName[],
-): void {
+/**
+ * Denies a role, a person or the bot these permissions in a channel and its threads; an empty list gives all back.
+ * @throws DiscordError 10009
+ */
+export function deny(world: World, channel: Channel, id: Snowflake, names: readonly PermissionName[]): void {
   if (isThread(channel)) throw new Error("threads have no permissions of their own");
-  channel.permission_overwrites = channel.permission_overwrites.filter(({ id }) => id !== userId);
+  const isRole = world.data.roles.has(id);
+  if (!isRole && !world.data.users.has(id)) throw refuse(10009);
+  channel.permission_overwrites = channel.permission_overwrites.filter((entry) => entry.id !== id);
   if (names.length > 0) {
-    channel.permission_overwrites.push({ id: userId, type: 1, allow: "0", deny: String(bits(names)) });
+    channel.permission_overwrites.push({ id, type: isRole ? 0 : 1, allow: "0", deny: String(bits(names)) });
   }
   world.emit({ type: "channel-update", channel });
 }

@@ -29,11 +29,13 @@ import { askAutocomplete, commandsFor, runCommand, runMessageCommand } from "./p
 import { operateComponent } from "./person-components.ts";
 import { seenChannel, seenMessage, seenMessages, seenThread } from "./person-view.ts";
 import { addReaction } from "./reactions.ts";
+import { RoleDriver } from "./role-driver.ts";
 import type { SeenChannel, SeenMessage, SeenThread } from "./seen.ts";
 import { makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
 import { type Command, isThread, MessageFlag, MessageType, type Snowflake, type Thread } from "./types.ts";
+import { startTyping, typists } from "./typing.ts";
 import { messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
 import { untilWorld, type WaitOptions } from "./waiting.ts";
 
@@ -42,6 +44,8 @@ export type PersonFile = { name: string; data: string | Uint8Array; type?: strin
 
 export class Driver {
   readonly stats: Stats;
+  /** Roles, and who has them. */
+  readonly roles: RoleDriver;
   readonly #world: World;
   readonly #gateway: Gateway;
   /** `rest` is asked for every request of the bot; see `faults.ts` for ready-made hooks. */
@@ -51,6 +55,7 @@ export class Driver {
     this.#world = options.world;
     this.#gateway = options.gateway;
     this.stats = options.stats;
+    this.roles = new RoleDriver(options.world);
   }
 
   // --- acting as a person ---------------------------------------------------------------------------------
@@ -113,6 +118,16 @@ export class Driver {
     const channel = this.#world.getChannel(channelId);
     if (isThread(channel)) throw new Error(`${channelId} is a thread`);
     deleteChannel(this.#world, channel);
+  }
+
+  /** A person begins to type. @throws DiscordError 50001, 50013, 50083 */
+  type(userId: Snowflake, channelId: Snowflake): void {
+    startTyping(this.#world, this.#world.getChannel(channelId), userId);
+  }
+
+  /** Those who type in a channel now. */
+  typists(channelId: Snowflake): Snowflake[] {
+    return typists(this.#world, channelId);
   }
 
   /** A person makes a public thread of their own. */

@@ -20,6 +20,7 @@ export const Intent = {
   guildPresences: 1 << 8,
   guildMessages: 1 << 9,
   guildMessageReactions: 1 << 10,
+  guildMessageTyping: 1 << 11,
   messageContent: 1 << 15,
 } as const;
 
@@ -80,6 +81,16 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     case "reaction-add":
     case "reaction-remove":
       return reactionDispatch(world, event);
+    case "role-create":
+      return plain("GUILD_ROLE_CREATE", Intent.guilds, { guild_id, role: roleWire(event.role) });
+    case "role-delete":
+      return plain("GUILD_ROLE_DELETE", Intent.guilds, { guild_id, role_id: event.role.id });
+    case "member-add":
+    case "member-update":
+    case "member-remove":
+      return memberDispatch(world, event);
+    case "typing":
+      return typingDispatch(world, event);
     case "interaction-create":
       return plain("INTERACTION_CREATE", 0, interactionWire(world, event.interaction));
     case "interaction-update":
@@ -118,6 +129,34 @@ function reactionDispatch(
   };
   const name = isAdded ? "MESSAGE_REACTION_ADD" : "MESSAGE_REACTION_REMOVE";
   return [{ name, intent: Intent.guildMessageReactions, data: () => data }];
+}
+
+/** A bot without GUILD_MEMBERS hears of its own roles alone. */
+function memberDispatch(
+  world: World,
+  { type, userId }: WorldEvent & { type: "member-add" | "member-update" | "member-remove" },
+): Dispatch[] {
+  const guild_id = world.data.guildId;
+  const names = {
+    "member-add": "GUILD_MEMBER_ADD",
+    "member-update": "GUILD_MEMBER_UPDATE",
+    "member-remove": "GUILD_MEMBER_REMOVE",
+  } as const;
+  const isOwn = userId === world.data.applicationId && type === "member-update";
+  const data: Wire = { ...memberWithUserWire(world, userId), guild_id };
+  return [{ name: names[type], intent: isOwn ? Intent.guilds : Intent.guildMembers, data: () => data }];
+}
+
+function typingDispatch(world: World, { channelId, userId }: WorldEvent & { type: "typing" }): Dispatch[] {
+  if (!seesChannel(world, channelId)) return [];
+  const data: Wire = {
+    channel_id: channelId,
+    guild_id: world.data.guildId,
+    user_id: userId,
+    timestamp: Math.floor(world.now() / 1000),
+    member: memberWithUserWire(world, userId),
+  };
+  return [{ name: "TYPING_START", intent: Intent.guildMessageTyping, data: () => data }];
 }
 
 /** READY: the fields that discord.js crashes without, and the address to resume at. */

@@ -2,7 +2,7 @@
 import { addFiles } from "./attachments.ts";
 import type { World } from "./state.ts";
 import { type Channel, type Command, type CommandOption, OptionType, type UploadedFile } from "./types.ts";
-import { attachmentWire, channelWire, memberWithUserWire, userWire, type Wire } from "./wire.ts";
+import { attachmentWire, channelWire, memberWithUserWire, roleWire, userWire, type Wire } from "./wire.ts";
 
 export type OptionValue = string | number | boolean | UploadedFile;
 export type OptionValues = Record<string, OptionValue>;
@@ -101,12 +101,20 @@ function resolveValue(
     return file.id;
   }
   if (typeof value !== "string") return value;
-  if (option.type === OptionType.user || option.type === OptionType.mentionable) {
+  const role = world.data.roles.get(value);
+  const takesRole = option.type === OptionType.role || option.type === OptionType.mentionable;
+  if (role && takesRole) {
+    resolved.roles[value] = roleWire(role);
+  } else if (option.type === OptionType.role) {
+    throw new PersonError(`"${option.name}" names no role here.`);
+  } else if (option.type === OptionType.user || option.type === OptionType.mentionable) {
     const user = world.data.users.get(value);
     if (!user) throw new PersonError(`"${option.name}" names nobody here.`);
     const { user: _, ...member } = memberWithUserWire(world, value) as Wire & { user: unknown };
     resolved.users[value] = userWire(user);
-    resolved.members[value] = { ...member, permissions: String(world.permissions(value, channel)) };
+    if (world.data.members.has(value)) {
+      resolved.members[value] = { ...member, permissions: String(world.permissions(value, channel)) };
+    }
   } else if (option.type === OptionType.channel) {
     const found = world.findChannel(value);
     if (!found) throw new PersonError(`"${option.name}" names no channel here.`);

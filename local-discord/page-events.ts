@@ -74,6 +74,7 @@ function hello(world: World): PageEvent {
       name: personName(world, user.id),
       isBot: user.bot,
     })),
+    roles: seenRoles(world),
     threads: world
       .threads()
       .filter((thread) => canView(world, data.youId, thread))
@@ -81,6 +82,15 @@ function hello(world: World): PageEvent {
     commands: pageCommands(world),
     isBotOnline: world.isBotOnline,
   };
+}
+
+function seenRoles({ data }: World): { id: Snowflake; name: string }[] {
+  return [...data.roles.values()].map(({ id, name }) => ({ id, name }));
+}
+
+function seesChannel(world: World, channelId: Snowflake): boolean {
+  const channel = world.findChannel(channelId);
+  return channel !== undefined && canView(world, world.data.youId, channel);
 }
 
 /** What the page is told of it; nothing, if it is not for this person's eyes. */
@@ -119,6 +129,15 @@ function findPageEvent(world: World, event: WorldEvent): PageEvent | undefined {
       return { type: "channel", channel: seenChannel(event.channel) };
     case "channel-delete":
       return { type: "channel-delete", id: event.channel.id };
+    case "typing":
+      if (event.userId === you || !seesChannel(world, event.channelId)) return undefined;
+      return { type: "typing", channelId: event.channelId, userId: event.userId };
+    case "role-create":
+    case "role-delete":
+      return { type: "roles", roles: seenRoles(world) };
+    case "member-add":
+    case "member-update":
+    case "member-remove":
     case "thread-member-update":
       return undefined;
     default:

@@ -75,6 +75,42 @@ describe.each([
     await isTrue();
   });
 
+  it("says who is typing until they have written, and offers roles by name", async () => {
+    const { driver, channelId } = discord;
+    const typing = page.locator("#typing");
+    const text = async (wanted: string) => {
+      await page.waitForFunction((value) => document.getElementById("typing")?.textContent === value, wanted);
+    };
+    await api("POST", `/channels/${channelId}/typing`);
+    await text("threadmux is typing…");
+    const [line, box] = [await typing.boundingBox(), await page.locator(".composer-box").boundingBox()];
+    if (!line || !box) throw new Error("nothing is drawn");
+    expect(line.y).toBeGreaterThanOrEqual(box.y + box.height);
+    expect(line.y + line.height).toBeLessThanOrEqual(height);
+    const robin = discord.users[1]?.id ?? "";
+    driver.type(robin, channelId);
+    await text("threadmux, Robin are typing…");
+    await send({ content: "done" });
+    await text("Robin is typing…");
+    driver.post(robin, channelId, "so am I");
+    await text("");
+
+    await register({
+      name: "let",
+      description: "d",
+      options: [{ type: 8, name: "role", description: "Who", required: true }],
+    });
+    const role = driver.roles.create("on call");
+    await send({ content: `for <@&${role.id}>`, allowed_mentions: { parse: [] } });
+    await page.locator(".mention", { hasText: "@on call" }).waitFor();
+    await page.locator("#composer-input").fill("/let");
+    await page.getByRole("option", { name: "/let" }).click();
+    await page.getByLabel("role").selectOption({ label: "on call" });
+    await page.getByRole("button", { name: "Send" }).click();
+    await shows("answered");
+    expect(Object.keys(Object(Object(used[0]?.data["resolved"]).roles))).toEqual([role.id]);
+  });
+
   it("edits, reacts and deletes from the menu; a press on a reaction takes it back", async () => {
     const { driver, you, channelId } = discord;
     const { id } = driver.post(you.id, channelId, "first");

@@ -28,6 +28,8 @@ export type Limits = {
   activeThreads: number;
   /** Of one server, threads left out. */
   channels: number;
+  /** Of one server, that of everybody counted in. */
+  roles: number;
   commandCreatesPerDay: number;
   /** IDENTIFY: one per window (max_concurrency 1), `total` a day. */
   identify: { windowMs: number; total: number };
@@ -67,6 +69,7 @@ export const DEFAULT_LIMITS: Limits = {
   renames: { limit: 2, perMs: 10 * MINUTE },
   activeThreads: 1000,
   channels: 500,
+  roles: 250,
   commandCreatesPerDay: 200,
   identify: { windowMs: 5 * SECOND, total: 1000 },
   gatewaySends: { limit: 120, perMs: MINUTE },

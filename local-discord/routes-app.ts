@@ -11,6 +11,7 @@ import {
   getReply,
   wireFor,
 } from "./interactions.ts";
+import { getMember } from "./roles.ts";
 import { getId, parse, type Reply, type Route, type RouteContext } from "./route.ts";
 import type { Command, Message } from "./types.ts";
 import { type CommandInput, commandSchema } from "./validate-commands.ts";
@@ -115,7 +116,19 @@ export const appRoutes: Route[] = [
     auth: "bot",
     handle: (context) => ({
       status: 200,
-      body: memberWithUserWire(checkGuild(context).world, getId(context, "user")),
+      body: memberWithUserWire(
+        checkGuild(context).world,
+        getMember(context.world, getId(context, "user")).user_id,
+      ),
+    }),
+  },
+  {
+    method: "GET",
+    path: "/guilds/:guild/roles",
+    auth: "bot",
+    handle: (context) => ({
+      status: 200,
+      body: [...checkGuild(context).world.data.roles.values()].map(roleWire),
     }),
   },
   ...COMMANDS.flatMap((path): Route[] => [

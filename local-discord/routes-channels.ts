@@ -6,6 +6,7 @@ import { getId, getLimit, getVisibleChannel, parse, type Route, type RouteContex
 import { compareIds } from "./snowflake.ts";
 import { createThread, deleteThread, joinThread, leaveThread, patchThread } from "./threads.ts";
 import { type Channel, isThread, type Snowflake, type TextChannel, type Thread } from "./types.ts";
+import { startTyping } from "./typing.ts";
 import { type ChannelPatch, channelPatchSchema, threadCreateSchema } from "./validate.ts";
 import { canView, channelWire, threadMemberWire, type Wire } from "./wire.ts";
 
@@ -89,6 +90,15 @@ export const channelRoutes: Route[] = [
         status: 200,
         body: { threads: threads.map((t) => toWire(context, t)), members: ownMembers(context, threads) },
       };
+    },
+  },
+  {
+    method: "POST",
+    path: "/channels/:channel/typing",
+    auth: "bot",
+    handle: (context) => {
+      startTyping(context.world, getVisibleChannel(context), context.botId);
+      return { status: 204 };
     },
   },
   {

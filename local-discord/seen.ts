@@ -104,6 +104,8 @@ export type SeenUse = {
 
 export type SeenChannel = { id: Snowflake; name: string; position: number; lastMessageId: Snowflake | null };
 
+export type SeenRole = { id: Snowflake; name: string };
+
 /** What the page is told: first everything there is, then every change. */
 export type PageEvent =
   | {
@@ -114,10 +116,14 @@ export type PageEvent =
       /** In their order. */
       channels: SeenChannel[];
       users: { id: Snowflake; name: string; isBot: boolean }[];
+      roles: SeenRole[];
       threads: SeenThread[];
       commands: SeenCommand[];
       isBotOnline: boolean;
     }
+  | { type: "roles"; roles: SeenRole[] }
+  /** For ten seconds, or until they have written. */
+  | { type: "typing"; channelId: Snowflake; userId: Snowflake }
   | { type: "message"; message: SeenMessage; isNew: boolean }
   | { type: "message-delete"; id: Snowflake; channelId: Snowflake }
   | { type: "channel"; channel: SeenChannel }

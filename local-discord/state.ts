@@ -51,6 +51,9 @@ export type WorldEvent =
   | { type: "thread-update" | "thread-delete"; thread: Thread }
   | { type: "thread-member-update"; thread: Thread; userId: Snowflake }
   | { type: "thread-members-update"; thread: Thread; added: Snowflake[]; removed: Snowflake[] }
+  | { type: "role-create" | "role-delete"; role: Role }
+  | { type: "member-add" | "member-update" | "member-remove"; userId: Snowflake }
+  | { type: "typing"; channelId: Snowflake; userId: Snowflake }
   | { type: "channel-create" | "channel-update" | "channel-delete"; channel: TextChannel }
   | {
       type: "reaction-add" | "reaction-remove";
@@ -76,6 +79,8 @@ export class World {
   readonly interactions = new Interactions();
   /** Messages that one person sees; they are in no channel's history and do not survive a restart. */
   readonly ephemerals = new Map<Snowflake, Message>();
+  /** `channel user` → when they stop typing. */
+  readonly typing = new Map<string, number>();
   /** A gateway session of the bot is connected. */
   isBotOnline = false;
   readonly cdnSecret = randomBytes(32);
@@ -189,11 +194,13 @@ export class World {
 
   /** What a member may do in the server, if no channel says otherwise. */
   serverPermissions(userId: Snowflake, overwrites: readonly Overwrite[] = []): bigint {
+    const member = this.data.members.get(userId);
+    if (!member) return 0n;
     return computePermissions({
       guildId: this.data.guildId,
       ownerId: this.data.ownerId,
       userId,
-      roleIds: this.data.members.get(userId)?.roles ?? [],
+      roleIds: member.roles,
       roles: [...this.data.roles.values()],
       overwrites,
     });
@@ -241,7 +248,16 @@ export function createWorldData(options: {
     members,
     roles: new Map([
       [guildId, { id: guildId, name: "@everyone", permissions: String(EVERYONE_PERMISSIONS), position: 0 }],
-      [botRoleId, { id: botRoleId, name: "threadmux", permissions: String(BOT_PERMISSIONS), position: 1 }],
+      [
+        botRoleId,
+        {
+          id: botRoleId,
+          name: "threadmux",
+          permissions: String(BOT_PERMISSIONS),
+          position: 1,
+          isManaged: true,
+        },
+      ],
     ]),
     channels: new Map([[channelId, textChannel(channelId, "terminals", 0)]]),
     messages: new Map(),

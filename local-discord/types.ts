@@ -3,7 +3,14 @@
 export type Snowflake = string;
 
 export type User = { id: Snowflake; username: string; global_name: string | null; bot: boolean };
-export type Role = { id: Snowflake; name: string; permissions: string; position: number };
+/** `isManaged`: it is an application's own, and nobody gives it or takes it away. */
+export type Role = {
+  id: Snowflake;
+  name: string;
+  permissions: string;
+  position: number;
+  isManaged?: boolean;
+};
 export type Member = { user_id: Snowflake; roles: Snowflake[]; joined_at: string };
 
 /** `type` 0 is a role's overwrite, 1 a member's. */

@@ -56,7 +56,7 @@ export function memberWithUserWire(world: World, userId: Snowflake): Wire {
   return { ...(member ? memberWire(member) : {}), user: userWire(world.getUser(userId)) };
 }
 
-export function roleWire(role: Role): Wire {
+export function roleWire({ isManaged = false, ...role }: Role): Wire {
   return {
     ...role,
     color: 0,
@@ -64,7 +64,7 @@ export function roleWire(role: Role): Wire {
     hoist: false,
     icon: null,
     unicode_emoji: null,
-    managed: role.position > 0,
+    managed: isManaged,
     mentionable: false,
     flags: 0,
   };

@@ -8,6 +8,7 @@ const Type = {
   boolean: 5,
   user: 6,
   channel: 7,
+  role: 8,
   mentionable: 9,
   number: 10,
   attachment: 11,
@@ -25,6 +26,7 @@ export interface CommandField {
 /** Ids with names, for options that name somebody or something. */
 export interface FieldLists {
   users: () => [string, string][];
+  roles: () => [string, string][];
   channels: () => [string, string][];
 }
 
@@ -63,8 +65,11 @@ function drawControl(
         ["false", "False"],
       ]);
     case Type.user:
-    case Type.mentionable:
       return choose(lists.users());
+    case Type.role:
+      return choose(lists.roles());
+    case Type.mentionable:
+      return choose([...lists.users(), ...lists.roles()]);
     case Type.channel:
       return choose(lists.channels());
     case Type.attachment:

@@ -15,6 +15,7 @@ export interface ComposerContext {
   commands: () => SeenCommand[];
   /** Ids with names. */
   users: () => [string, string][];
+  roles: () => [string, string][];
   channels: () => [string, string][];
   onSent: () => void;
 }
@@ -166,6 +167,7 @@ export class Composer {
       listbox: this.#listbox,
       channelId,
       users: this.#context.users,
+      roles: this.#context.roles,
       channels: this.#context.channels,
       onCancel: leave,
       onSend: async (body, files) => {

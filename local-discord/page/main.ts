@@ -13,6 +13,7 @@ import { beginsAnew, takeKey } from "./session.ts";
 import { drawSidebar } from "./sidebar.ts";
 import { PageState } from "./state.ts";
 import { startTicking } from "./timestamps.ts";
+import { Typing } from "./typing.ts";
 import { Uses } from "./uses.ts";
 
 const MAX_CONTENT_CHARACTERS = 2000;
@@ -22,6 +23,7 @@ const frame = new Frame(state);
 const names: Names = {
   me: () => state.me,
   ofUser: (id) => state.users.get(id),
+  ofRole: (id) => state.roles.get(id),
   findChannel: (id) => state.findChannel(id),
   openChannel,
 };
@@ -48,9 +50,12 @@ const uses = new Uses({
 const composer = new Composer({
   commands: () => state.commands.filter((command) => command.kind === "slash"),
   users: () => [...state.users],
+  roles: () => [...state.roles],
   channels: () => state.channels.map((channel) => [channel.id, channel.name]),
   onSent: () => list.toBottom(),
 });
+
+const typing = new Typing({ currentId: () => state.currentId, ofUser: names.ofUser });
 
 // --- events -----------------------------------------------------------------------------------------------
 
@@ -77,6 +82,13 @@ function handle(event: PageEvent): void {
       break;
     case "message-delete":
       if (event.channelId === state.currentId) list.remove(event.id);
+      break;
+    case "roles":
+      state.setRoles(event.roles);
+      list.namesChanged();
+      break;
+    case "typing":
+      typing.note(event.channelId, event.userId);
       break;
     case "channel":
       state.setChannel(event.channel);
@@ -114,6 +126,7 @@ function handle(event: PageEvent): void {
 
 function showMessage(message: SeenMessage, isNew: boolean): void {
   const isCurrent = message.channelId === state.currentId;
+  if (isNew) typing.stop(message.channelId, message.author.id);
   if (isNew) state.noteMessage(message, isCurrent && isWatched());
   if (isCurrent) {
     list.upsert([message]);
@@ -174,6 +187,7 @@ async function loadMessages(before?: string): Promise<void> {
 
 function drawTop(): void {
   frame.drawTopbar();
+  typing.draw();
   if (state.current) composer.setChannel(state.current);
 }
 

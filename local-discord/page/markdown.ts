@@ -76,7 +76,7 @@ function renderInline(part: Inline, names: Names): Node {
     case "channel":
       return channelMention(part.id, names);
     case "role":
-      return el("span", { class: "mention" }, "@role");
+      return el("span", { class: "mention" }, `@${names.ofRole(part.id) ?? "unknown-role"}`);
     case "everyone":
       return el("span", { class: "mention" }, `@${part.name}`);
     case "time":

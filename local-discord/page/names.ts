@@ -2,6 +2,7 @@
 export interface Names {
   me: () => string | undefined;
   ofUser: (id: string) => string | undefined;
+  ofRole: (id: string) => string | undefined;
   findChannel: (id: string) => { name: string; isThread: boolean } | undefined;
   openChannel: (id: string) => void;
 }

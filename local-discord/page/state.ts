@@ -1,5 +1,5 @@
 /** What the page knows: channels, people, commands, and what of it was read. */
-import type { PageEvent, SeenChannel, SeenCommand, SeenMessage, SeenThread } from "../seen.ts";
+import type { PageEvent, SeenChannel, SeenCommand, SeenMessage, SeenRole, SeenThread } from "../seen.ts";
 import { compareIds } from "./dom.ts";
 
 export type Hello = PageEvent & { type: "hello" };
@@ -21,6 +21,7 @@ const READ_KEY = "local-discord-read";
 
 export class PageState {
   readonly users = new Map<string, string>();
+  readonly roles = new Map<string, string>();
   readonly #threads = new Map<string, PageChannel>();
   /** The newest message read, by channel. */
   readonly #read = loadRead();
@@ -66,10 +67,16 @@ export class PageState {
     for (const channel of hello.channels) this.#channels.set(channel.id, textChannel(channel));
     this.users.clear();
     for (const user of hello.users) this.users.set(user.id, user.name);
+    this.setRoles(hello.roles);
     this.#threads.clear();
     for (const thread of hello.threads) this.#threads.set(thread.id, threadChannel(thread));
     // Who has never been here finds nothing unread.
     if (isFirst && this.#read.size === 0) for (const channel of this.channels) this.markRead(channel.id);
+  }
+
+  setRoles(roles: readonly SeenRole[]): void {
+    this.roles.clear();
+    for (const role of roles) this.roles.set(role.id, role.name);
   }
 
   setChannel(channel: SeenChannel): void {
