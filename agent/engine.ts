@@ -152,6 +152,8 @@ export interface OpenRequest {
 export interface HeldCall {
   name: string;
   input: unknown;
+  /** In which the engine would run it, if that can change. */
+  cwd?: string | undefined;
   /** That it writes, as far as the engine tells them. */
   paths?: readonly string[] | undefined;
 }
@@ -169,6 +171,8 @@ export interface DeliveryMarks {
 export interface Refusal {
   refusal: string;
   requestId: string;
+  /** A person is asked all the same, and the model goes on. */
+  isAside?: true;
 }
 
 export type ContentPart =

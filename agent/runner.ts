@@ -11,11 +11,14 @@ import { expandsNothing, isForeign } from "../shared/agent/fold-messages.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { assertNever } from "../shared/errors.ts";
 import { contentOf } from "./content.ts";
+import { asideBodies } from "./core/aside.ts";
 import { type Action, decide } from "./core/decide.ts";
-import type { Engine, Env } from "./engine.ts";
+import type { Engine, Env, OpenRequest } from "./engine.ts";
 import { EngineLife } from "./engine-life.ts";
+import { stateOfFiles } from "./folder/state-of-files.ts";
 import { GateKeeper } from "./gates/gate-keeper.ts";
 import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
+import { lockPathOf } from "./locks/lock-path.ts";
 import { mayCarryMemory, memoryFor } from "./memory.ts";
 import { Board } from "./others/board.ts";
 import { OthersWatch } from "./others/watch.ts";
@@ -106,6 +109,7 @@ export class Runner {
       this.#life.seat?.lookAtCalls(Date.now());
       this.#gates.look(this.#life.seat, Date.now());
       this.#locks.look(this.#life.seat, Date.now());
+      this.#putAside(this.#life.seat);
       const day = this.#daySpend?.settle(this.#fold, new Date());
       this.#places.look(this.#life.seat, Date.now(), day);
       const actions = decide(this.#fold, this.#life.seat, this.#options.config, Date.now(), {
@@ -124,6 +128,17 @@ export class Runner {
       const isDone = actions.every((action) => action.do === "exit");
       if (!isNew && isDone) await this.#waker.wait(this.#waitMs(isLate));
     }
+  }
+
+  #putAside(seat: Seat | undefined): void {
+    if (!seat) return;
+    const callOf = (request: OpenRequest) => seat.session.callOf?.(request);
+    const { config, env } = this.#options;
+    const placed = (path: string) => lockPathOf(path, config.dir, env["HOME"] ?? "/");
+    const stateOf = (paths: readonly string[]) => stateOfFiles(paths.map(placed));
+    const look = { fold: this.#fold, agent: config.agent, callOf, stateOf, nowMs: Date.now() };
+    const bodies = asideBodies(look, seat);
+    if (bodies.length > 0) this.#thread.append(null, bodies);
   }
 
   /** Who waits for a place needs no room for a call yet. */

@@ -7,6 +7,7 @@ import type { EventBody, ThreadEvent } from "../shared/agent/events.ts";
 import { findEvent } from "../shared/agent/find-event.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { threadPath } from "../shared/agent/paths.ts";
+import { toldOfDecision } from "./core/aside.ts";
 import { askedBy } from "./core/held-ask.ts";
 import { answeredBy, inboxEvent } from "./core/inbox-events.ts";
 import type { Launch } from "./engine.ts";
@@ -59,7 +60,12 @@ export class ThreadFiles {
     for (const { byte, text } of lines) {
       const isSingle = this.#config.agent.mode === "single";
       const event = inboxEvent(text, this.fold, isSingle, (line) => this.#whole(line));
-      this.append({ from: "inbox", byte }, [...answeredBy(event, this.fold), event, ...askedBy(event)]);
+      this.append({ from: "inbox", byte }, [
+        ...answeredBy(event, this.fold),
+        event,
+        ...askedBy(event),
+        ...toldOfDecision(event, this.fold),
+      ]);
     }
     return lines.length > 0;
   }

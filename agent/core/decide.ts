@@ -9,6 +9,7 @@ import type { OrderedOp } from "../../shared/agent/ops.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import { rulesToTell } from "../../shared/agent/rules.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
+import { notRunYet } from "./aside.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
@@ -273,7 +274,9 @@ function answers(fold: ThreadFold, { state, sent, held, refused }: Running, isHe
     if (reason !== undefined) return [{ do: "answer", key, request, answer: { requestId, refusal: reason } }];
     const answer = fold.recordedAnswers.find((recorded) => recorded.requestId === requestId);
     if (answer) return [{ do: "answer", key, request, answer }];
-    if (fold.asks.some((ask) => ask.requestId === requestId)) return [];
+    const ask = fold.asks.find((open) => open.requestId === requestId);
+    if (ask?.aside) return [{ do: "answer", key, request, answer: notRunYet(ask) }];
+    if (ask) return [];
     return [{ do: "answer", key, request, answer: { requestId, refusal: "Nobody answered in time." } }];
   });
 }

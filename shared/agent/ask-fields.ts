@@ -48,6 +48,19 @@ export const permissionResponseFields = () => ({
   by: sourceSchema.optional(),
   message: str.optional(),
   reason: z.enum(ASK_END_REASONS).optional(),
+  /** The decision was made on this ask, which had been put aside: it counts for one call. */
+  decidedOn: str.optional(),
+});
+
+/** Of an ask that does not hold up the agent: its engine is told that the call did not run. */
+export const askAsideFields = () => ({
+  requestId: str,
+  /** The same call again has the same key. */
+  key: str,
+  /** The state of the files that the call writes. */
+  files: str,
+  /** The open ask about the same call that this one takes the place of. */
+  sameAs: str.optional(),
 });
 
 export const elicitationRequestFields = () => ({

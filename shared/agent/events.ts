@@ -12,6 +12,7 @@ import { knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
 import { type Source, sourceSchema } from "../principal.ts";
 import {
+  askAsideFields,
   elicitationRequestFields,
   elicitationResponseFields,
   permissionRequestFields,
@@ -239,6 +240,7 @@ const schemas = {
   })),
   permission_request: event("permission_request", permissionRequestFields),
   permission_response: event("permission_response", permissionResponseFields),
+  ask_aside: event("ask_aside", askAsideFields),
   elicitation_request: event("elicitation_request", elicitationRequestFields),
   elicitation_response: event("elicitation_response", elicitationResponseFields),
   /** Somebody is to decide whether the agent goes on; a person is asked by a `permission_request` of the same id. */

@@ -1,6 +1,7 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
 import { findEngine } from "./engines/engines.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { decideAside, putAside, useAllowed } from "./fold-aside.ts";
 import { answerGate } from "./fold-gates.ts";
 import { LET_IN_OPTION, settleHeld } from "./fold-held.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
@@ -31,8 +32,12 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         title: event.message,
         options: [],
       });
-    case "permission_response":
-      return close(fold, event, permissionAnswer(event));
+    case "permission_response": {
+      const used = event.decidedOn === undefined ? fold : useAllowed(fold, event.decidedOn);
+      return close(used, event, permissionAnswer(event));
+    }
+    case "ask_aside":
+      return putAside(fold, event);
     case "elicitation_response":
       return close(fold, event, elicitationAnswer(event));
     case "tool_call_update":
@@ -85,6 +90,7 @@ function open(
     // Older names of an ask that is asked again and again: the last few, so that it stays small.
     replaces: [...(replaced?.replaces ?? []), ...(event.replaces ? [event.replaces] : [])].slice(-20),
   };
+  if (replaced?.aside) ask.aside = replaced.aside;
   const { usageLimit, ...rest } = fold;
   const isAsked = what.limit?.name === "provider" || usageLimit === undefined;
   return { ...(isAsked ? rest : fold), asks: [...fold.asks.filter((other) => other !== replaced), ask] };
@@ -117,6 +123,10 @@ function close(
   if (ask.trust) {
     const isTrusted = answer.kind === "permission" && answer.optionId === TRUST_OPTION;
     return { ...fold, asks, trust: { key: ask.callKey, isTrusted } };
+  }
+  if (ask.aside) {
+    const told = decideAside({ ...fold, asks }, ask, answer, ts);
+    return rule === undefined ? told : grantRule(told, rule, seq);
   }
   const { toolCallId, callKey, toolName, input, generation } = ask;
   const recorded = {

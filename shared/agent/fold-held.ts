@@ -4,7 +4,7 @@ import type { OpenAsk, ThreadFold, WaitingMessage } from "./fold-types.ts";
 /** Let in by a person; any other answer drops the message, or the write. */
 export const LET_IN_OPTION = "let_in";
 
-/** Asks that the work waits for: one about another agent's message, or about a write to memory, stands beside it. */
+/** Asks that the work waits for: one about another agent's message or a write to memory, or that was put aside, is beside it. */
 export function asksOfWork({ asks }: Pick<ThreadFold, "asks">): OpenAsk[] {
   return asks.filter(isOfWork);
 }
@@ -13,8 +13,8 @@ export function hasAskOfWork({ asks }: Pick<ThreadFold, "asks">): boolean {
   return asks.some(isOfWork);
 }
 
-function isOfWork({ heldMessageId, memoryWriteId }: OpenAsk): boolean {
-  return heldMessageId === undefined && memoryWriteId === undefined;
+function isOfWork({ heldMessageId, memoryWriteId, aside }: OpenAsk): boolean {
+  return heldMessageId === undefined && memoryWriteId === undefined && aside === undefined;
 }
 
 /** After a message has come: a person's begins to count anew. */

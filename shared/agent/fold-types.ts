@@ -71,6 +71,10 @@ export interface ThreadFold {
    * answered by the recorded answer when it is asked again.
    */
   recordedAnswers: RecordedAnswer[];
+  /** Decisions of people on asks that were put aside: each lets the same call run once. */
+  allowed?:
+    | { requestId: string; key: string; files: string; optionId: string; at: string; by?: Source }[]
+    | undefined;
   /**
    * Answers to questions of the turn that is open, which the engine has echoed; the last twenty. If it dies, it may not
    * have saved them: the next process is told them.
@@ -247,6 +251,8 @@ export interface OpenAsk {
   memoryWriteId?: string | undefined;
   /** The question of a gate at this point. */
   gate?: GatePoint | undefined;
+  /** It was put aside: no call waits for it. The names of its call, and of the files that the call writes. */
+  aside?: { key: string; files: string } | undefined;
 }
 
 export interface FoldGates {

@@ -1,6 +1,7 @@
 /** The part of the fold that knows what an agent that speaks with a tool owes to people: each message it has read. */
 import { findDiscordId } from "../principal.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { hasAskOfWork } from "./fold-held.ts";
 import { isForeign } from "./fold-messages.ts";
 import type { ThreadFold, VoiceFold, WaitingMessage } from "./fold-types.ts";
 
@@ -24,7 +25,7 @@ export function owesAnswer(fold: ThreadFold): boolean {
   if (fold.isKilled || fold.isPaused || fold.failure || fold.stoppedAt !== null || fold.usageLimit)
     return false;
   const isAtWork = fold.turn !== null || fold.cutOffs.at !== null;
-  return !isAtWork && fold.messages.length === 0 && fold.deliveries.length === 0 && fold.asks.length === 0;
+  return !isAtWork && fold.messages.length === 0 && fold.deliveries.length === 0 && !hasAskOfWork(fold);
 }
 
 function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {

@@ -6,6 +6,7 @@ import type {
   ContentPart,
   EngineControl,
   EngineSession,
+  HeldCall,
   OpenRequest,
   SessionRequest,
   TranslateContext,
@@ -56,8 +57,10 @@ export class AcpSession implements EngineSession {
   }
 
   answer({ requestId }: OpenRequest, answer: Answer): string {
+    const isAside = "refusal" in answer && answer.isAside === true;
     const isChosen = !("reply" in answer) && !("refusal" in answer) && answer.response.kind === "permission";
-    const optionId = isChosen && answer.response.kind === "permission" ? answer.response.optionId : null;
+    const optionId =
+      isChosen && answer.response.kind === "permission" ? answer.response.optionId : isAside ? "no" : null;
     return this.#noted({ op: "answer", requestId, optionId });
   }
 
@@ -72,6 +75,14 @@ export class AcpSession implements EngineSession {
       default:
         return this.#noted({ op: "open" }); // the sidecar has refused it; a line that does nothing
     }
+  }
+
+  callOf({ byte, bytes }: OpenRequest): HeldCall | undefined {
+    const said = fromAdapter.parse(JSON.parse(this.#request.textAt(byte, bytes)));
+    if (said.type !== "ask") return undefined;
+    const { name, title, input, path } = said;
+    // An agent may tell no input: then its title is all that names the call.
+    return { name, input: input ?? { title }, ...(path !== undefined && { paths: [path] }) };
   }
 
   unready(): string[] {

@@ -90,8 +90,10 @@ export class ClaudeSession implements EngineSession {
     return this.#noted(engineControlLine(control));
   }
 
-  callOf({ byte, bytes }: OpenRequest): HeldCall | undefined {
-    return heldCallOf(this.#request.textAt(byte, bytes));
+  callOf({ byte, bytes, toolCallId }: OpenRequest): HeldCall | undefined {
+    const call = heldCallOf(this.#request.textAt(byte, bytes));
+    const cwd = this.#state.tools[toolCallId]?.cwd;
+    return call && cwd !== undefined ? { ...call, cwd } : call;
   }
 
   unready(nowMs: number): string[] {

@@ -21,7 +21,7 @@ export interface ClaudeState extends EngineState {
   /** The call of the model that runs. */
   chat: { stepId: string; startedMs: number; ttftMs?: number; usage?: Usage; model?: string } | null;
   /** Tool calls without a result. */
-  tools: Record<string, { name: string; startedMs: number; plan?: string }>;
+  tools: Record<string, { name: string; startedMs: number; plan?: string; cwd?: string }>;
   compacting: { stepId: string; startedMs: number } | null;
   model: string;
   modeId: string;

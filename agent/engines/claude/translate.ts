@@ -142,10 +142,21 @@ function requestLine(
     ...(isBeforeEnd && { isBeforeEnd }),
   };
   const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, isSubagent, ...place };
-  const next = { ...state, requests: { ...state.requests, [requestId]: open } };
+  const next = { ...noteFolder(state, request), requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
   const plan = state.tools[toolCallId]?.plan;
   return { state: next, events: askEvents(parsed, fold, state.generation, config.dir, plan) };
+}
+
+/** The hook before a call tells in which directory it would run; a command's own `cd` holds for the next ones too. */
+function noteFolder(
+  state: ClaudeState,
+  { callback_id, tool_use_id = "", input }: ClaudeRequest["request"],
+): ClaudeState {
+  const { cwd } = asRecord(input);
+  const tool = state.tools[tool_use_id];
+  if (callback_id !== BEFORE_CALL || typeof cwd !== "string" || !tool) return state;
+  return { ...state, tools: { ...state.tools, [tool_use_id]: { ...tool, cwd } } };
 }
 
 /** What an ask, and the hooks around a call, say of it. */

@@ -75,6 +75,8 @@ export class Agent {
     const calls = new Calls({
       ...{ history, output, pictures, requests, tools, where, env: commandEnv, modeId },
       hasGates: hasGate(start, "before_step"),
+      // Whoever puts an ask aside knows the call by all that it is.
+      tellsCalls: start.config.agent.voice !== undefined,
     });
     const system = systemPrompt(start.config, start.instructions);
     const answers = new Answers({

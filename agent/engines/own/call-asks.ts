@@ -15,6 +15,7 @@ export interface CallAsksOptions {
   /** The mode that holds now. */
   modeId: () => string;
   hasGates?: boolean;
+  tellsCalls?: boolean;
 }
 
 const MAX_INPUT = 2_000;
@@ -57,11 +58,12 @@ export class CallAsks {
     { name, input, kind }: { name: string; input: unknown; kind: ToolKind },
     toolCall: ToolCall,
   ): Request {
-    const paths = toolCall.writes(this.#options.where);
+    const { where, hasGates, tellsCalls } = this.#options;
+    const paths = toolCall.writes(where);
     const [path] = paths;
     const call = { side: "ask" as const, kind, ...(path !== undefined && { path }) };
     const what = { name, input, paths };
-    return { requestId, kind: "ask", toolCallId, call, ...(this.#options.hasGates && { what }) };
+    return { requestId, kind: "ask", toolCallId, call, ...((hasGates || tellsCalls) && { what }) };
   }
 
   judge(name: string, call: ToolCall): Judgement {

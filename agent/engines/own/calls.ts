@@ -28,6 +28,7 @@ export interface CallsOptions {
   modeId: () => string;
   /** Somebody may decide whether a call runs, whatever it does. */
   hasGates?: boolean;
+  tellsCalls?: boolean;
 }
 
 const DENIED = "The person denied this call.";
