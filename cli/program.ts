@@ -27,6 +27,7 @@ import { addLs } from "./commands/ls.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
+import { addRole } from "./commands/role.ts";
 import { addRules } from "./commands/rules.ts";
 import { addRun } from "./commands/run.ts";
 import { addScreen } from "./commands/screen.ts";
@@ -137,6 +138,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addRules(program, act);
   addChanges(program, act);
   addChannel(program, act);
+  addRole(program, act);
   addRun(program, act);
   addHere(program, act);
   addTake(program, act);

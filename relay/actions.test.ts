@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Action, AnyAction } from "./actions/frame/action.ts";
-import { action, people } from "./actions/frame/action.ts";
+import { action } from "./actions/frame/action.ts";
 import { optionId, someId } from "./actions/frame/parts.ts";
 import { permission } from "./actions/permission.ts";
 import { ACTIONS, readPressed } from "./actions.ts";
@@ -45,18 +45,6 @@ test.each(actions.map((one) => [one.name, one] as const))(
       expect(pressed?.value).toEqual(value);
       expect(pressed?.action).toBe(one);
     }
-  },
-);
-
-test.each(actions.map((one) => [one.name, one] as const))(
-  "%s: no stranger may press it",
-  (_, { mayPress }) => {
-    const context = { allowedUserIds: new Set(["1"]) };
-    expect([mayPress("1", context), mayPress("2", context), mayPress("", context)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
   },
 );
 
@@ -130,7 +118,7 @@ test("an action is its definition: parts in their order", () => {
   const made = action({
     name: "try",
     parts: { requestId: someId, optionId },
-    mayPress: people,
+    right: "read",
     first: "update",
     run: () => Promise.resolve(),
   });

@@ -17,6 +17,7 @@ import { job } from "./actions/job.ts";
 import { keepAll } from "./actions/keep-all.ts";
 import { key } from "./actions/key.ts";
 import { killAll } from "./actions/kill-all.ts";
+import { letIn } from "./actions/let-in.ts";
 import { logsGrep } from "./actions/logs-grep.ts";
 import { logsView } from "./actions/logs-view.ts";
 import { memoryUndo } from "./actions/memory-undo.ts";
@@ -40,7 +41,7 @@ export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
-    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, outside, hereDir, hereMode, memoryUndo],
+    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, outside, hereDir, hereMode, memoryUndo, letIn],
   ].map((action) => [action.name, action]),
 );
 

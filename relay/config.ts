@@ -7,11 +7,25 @@ import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config
 import { type DiscordId, discordIdOr, discordIdSchema } from "../shared/ids.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 
+import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
 import { trimEndOf } from "../shared/trim-end.ts";
 
 const url = (what: string) =>
   z.url({ protocol: /^https?$/, error: `must be ${what}, with http:// or https://` });
+
+/** As `ROLES` has it: `member:123456789012345678`, `viewer:&223456789012345678@323456789012345678`. */
+function readRole(entry: string, context: z.RefinementCtx): ToldPerson[] {
+  const [, role = "", isRole, id, channelId = null] = /^([^:]*):(&?)([^@]*)(?:@(.*))?$/.exec(entry) ?? [];
+  const kind = isRole === "&" ? "role" : "user";
+  const { data, error } = toldPersonSchema.safeParse({ kind, id, channelId, role });
+  if (data) return [data];
+  const form = "role:user, role:&discordRole or role:user@channel";
+  const [issue] = error.issues;
+  const message = `${JSON.stringify(entry)} is no ${form}: ${String(issue?.path[0] ?? "")} ${issue?.message}`;
+  context.addIssue({ code: "custom", message, input: entry });
+  return [];
+}
 
 /** Each variable that the relay reads; what it shares with the sidecar is described there. */
 export const relaySettings = z.object({
@@ -40,7 +54,17 @@ export const relaySettings = z.object({
       (ids) => ids.every((id) => discordIdSchema.safeParse(id).success),
       "must be user ids of 17 to 20 digits, separated by commas",
     )
-    .describe("Who may use the bot: user ids, separated by commas. Nobody else is served."),
+    .describe(
+      "The owners, who may do everything: user ids, separated by commas. Others may what `ROLES` and `/here` let them.",
+    ),
+  ROLES: z
+    .string()
+    .default("")
+    .transform(splitNames)
+    .transform((entries, context) => entries.flatMap((entry) => readRole(entry, context)))
+    .describe(
+      "Who else may what ([security.md](security.md#roles)): `role:user`, `role:&discordRole`, each with `@channel` behind it if it holds there alone, separated by commas. Roles: `owner`, `maker`, `member`, `viewer`, `guest`. These change nowhere else.",
+    ),
   POLL_INTERVAL_MS: z.coerce
     .number("must be a whole number of milliseconds from 100 to 60000")
     .int()
@@ -85,6 +109,8 @@ export interface RelayConfig {
   discordApiUrl: string;
   channelId: DiscordId;
   allowedUserIds: ReadonlySet<string>;
+  /** Who else has which role. */
+  roles: readonly ToldPerson[];
   pollIntervalMs: number;
   /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
   listMinutes: number;
@@ -115,6 +141,7 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
     discordApiUrl: trimEndOf(values.DISCORD_API_URL, "/"),
     channelId: values.DISCORD_CHANNEL_ID,
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
+    roles: values.ROLES,
     pollIntervalMs: values.POLL_INTERVAL_MS,
     listMinutes: values.THREAD_LIST_MINUTES,
     channelMode: values.CHANNEL_MODE,

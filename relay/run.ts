@@ -4,6 +4,7 @@ import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
+import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
 import type { RelayConfig } from "./config.ts";
 import { DiscordApi } from "./discord/api.ts";
 import { listen, registerCommands } from "./discord/bot.ts";
@@ -17,6 +18,7 @@ import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
+import { Access } from "./threads/access.ts";
 import { AllMessages } from "./threads/all-messages.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channels } from "./threads/channels.ts";
@@ -60,7 +62,9 @@ export async function runRelay(
   const stop = new AbortController();
   releasers.add("waits", () => stop.abort());
   try {
-    const client = new SidecarClient({ url: config.vmUrl, token: config.relayToken });
+    const known: { access?: Access } = {};
+    const rolesOf = (userId: string) => known.access?.rolesOf(userId);
+    const client = new SidecarClient({ url: config.vmUrl, token: config.relayToken, rolesOf });
     const vm = new Vm(client);
     const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
@@ -69,9 +73,14 @@ export async function runRelay(
     };
     const botId = discord.user.id;
     const guildId = await findGuild(config, { vm, api, atStart });
-    const place = { guildId, botId, signal: stop.signal, log };
+    const findParent = (placeId: string) => {
+      const found = discord.channels.cache.get(placeId);
+      return found?.isThread() ? (found.parentId ?? undefined) : undefined;
+    };
+    const place = { guildId, botId, findParent, signal: stop.signal, log };
     const rooms = openRooms(config, { client, vm, api, budget, place, releasers, now, waitScale });
-    const { threads, absent, inputs, channels, poller, findAll } = rooms;
+    const { access, threads, absent, inputs, channels, poller, findAll } = rooms;
+    known.access = access;
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const hold = inputs.hold();
@@ -114,7 +123,7 @@ async function findGuild(
     problem = error;
   }
   // Asked once: whoever sets the bot up is told what is wrong, whether the sidecar answers or not.
-  const { channels } = await vm.listChannels().catch(() => ({ channels: [] }));
+  const { channels } = await vm.channels.list().catch(() => ({ channels: [] }));
   for (const { id } of channels.filter((row) => row.id !== channelId)) {
     const found = await api.findChannel(id).catch(() => undefined);
     if (found?.guildId) return found.guildId;
@@ -127,7 +136,14 @@ interface Foundations {
   vm: Vm;
   api: DiscordApi;
   budget: Budget;
-  place: { guildId: string; botId: string; signal: AbortSignal; log: Log };
+  place: {
+    guildId: string;
+    botId: string;
+    /** The channel of a thread that Discord has told of. */
+    findParent: (placeId: string) => string | undefined;
+    signal: AbortSignal;
+    log: Log;
+  };
   releasers: Releasers;
   now: () => number;
   waitScale: number;
@@ -138,12 +154,21 @@ function openRooms(
   config: RelayConfig,
   { client, vm, api, budget, place, releasers, now, waitScale }: Foundations,
 ) {
-  const { allowedUserIds, listMinutes, isAnsi } = config;
-  const { botId, signal, log } = place;
+  const { listMinutes, isAnsi } = config;
+  const { botId, guildId, findParent, signal, log } = place;
   const fixed = fixedChannelOf(config);
-  const whoMay = new WhoMay({ client, userIds: allowedUserIds, channel: fixed, log });
+  const people = fixedPeopleOf(config);
+  const whoMay = new WhoMay({ client, people, channel: fixed, log });
+  const channelOf = (placeId: string) => findParent(placeId) ?? placeId;
+  const access = new Access({
+    vm,
+    people,
+    guildId,
+    findRoles: (userId) => api.findRoles(guildId, userId),
+    channelOf,
+  });
   const shared = { vm, api, budget, now, waitScale };
-  const channels = new Channels({ ...shared, ...place, fixed, allowedUserIds });
+  const channels = new Channels({ ...shared, ...place, fixed, access });
   releasers.add("what needs people", () => channels.close());
   const isServed = (channelId: DiscordId) => channels.find(channelId) !== undefined;
   const threadMaker = new ThreadMaker({ api, ...place, isServed, now });
@@ -155,15 +180,16 @@ function openRooms(
   const ended = new EndedThreads({ api, vm, beginnings, channels, endings, files, botId, log });
   const absent = new AbsentThreads({ api, log });
   const inputs = new Inputs({
-    ...{ api, threads, files, ended, absent, allowedUserIds, log, now },
+    ...{ api, threads, files, ended, absent, access, log, now },
     signal,
   });
   const channelMessages = new AllMessages({
-    ...{ api, vm, threads, beginnings, inputs, channels, allowedUserIds, now },
+    ...{ api, vm, threads, beginnings, inputs, channels, access, now },
     ...place,
   });
   const refreshChannels = async () => {
     const served = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    await access.refresh();
     return channelMessages.catchUp(served);
   };
   const speaker = new Speaker({ vm, channels, ...place });
@@ -174,17 +200,26 @@ function openRooms(
   });
   const findAll = async () => {
     await whoMay.tell();
+    await access.refresh();
     await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
     await recover({ api, vm, threads, endings, inputs, homes, channels, channelMessages, absent, ...place });
   };
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());
   const rooms = { threadMaker, threads, absent, inputs, ended, channels, channelMessages, poller, findAll };
-  const here = new Here({ channels, refreshChannels });
+  const here = new Here({ channels, access, refreshChannels });
   const forCommands = { channels, here, refreshChannels, beginnings, endings, screenshots };
-  const context = { vm, threads, ...forCommands, allowedUserIds, listMinutes, now };
+  const context = { vm, threads, ...forCommands, access, listMinutes, now };
   const met = (discordId: string, name: string) => whoMay.note(discordId, name);
-  return { ...rooms, context, met };
+  return { ...rooms, access, context, met };
+}
+
+/** Who has a role by the relay's own settings. */
+function fixedPeopleOf({ allowedUserIds, roles }: RelayConfig): ToldPerson[] {
+  const owners = [...allowedUserIds].map((id) => toldPersonSchema.parse({ id, role: "owner" }));
+  const isOwner = ({ kind, id, channelId }: ToldPerson) =>
+    kind === "user" && channelId === null && allowedUserIds.has(id);
+  return [...owners, ...roles.filter((one) => !isOwner(one))];
 }
 
 /** The channel that the relay's own settings name. */

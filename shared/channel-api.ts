@@ -74,7 +74,7 @@ export const channelsRequestSchema = z.strictObject({
 });
 export const channelsReplySchema = z.object({
   channels: z.array(channelSchema),
-  /** Another text whenever a setting is another one. */
+  /** Another text whenever a setting, or somebody's role, is another one. */
   state: z.string(),
 });
 

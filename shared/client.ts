@@ -72,6 +72,8 @@ export interface ClientOptions {
   token: string;
   /** For each request as a whole. */
   timeoutMs?: number;
+  /** The roles at Discord of a user in whose name is asked; undefined: as the sidecar knows it. */
+  rolesOf?: (discordId: string) => readonly string[] | undefined;
 }
 
 /**
@@ -79,13 +81,15 @@ export interface ClientOptions {
  * no sidecar answered.
  */
 export class SidecarClient {
-  readonly #options: Required<ClientOptions>;
+  readonly #options: ClientOptions;
   readonly #http: HttpCall;
   readonly #timeoutMs: number;
 
-  constructor({ url, token, timeoutMs = 15_000 }: ClientOptions, person?: string) {
-    this.#options = { url, token, timeoutMs };
-    this.#http = new HttpCall({ url, token, timeoutMs, ...(person !== undefined && { person }) });
+  constructor(options: ClientOptions, person?: string) {
+    const { timeoutMs = 15_000, rolesOf } = options;
+    this.#options = options;
+    const named = person === undefined ? undefined : { discordId: person, roles: rolesOf?.(person) };
+    this.#http = new HttpCall({ ...options, timeoutMs, person: named });
     this.#timeoutMs = timeoutMs;
   }
 
@@ -313,7 +317,7 @@ export class SidecarClient {
     return followEvents(connect, query, signal);
   }
 
-  /** Says who has a role; nobody else has one from then on. */
+  /** Says who has a role by the relay's own settings; nobody else has one by them from then on. */
   async putPeople(people: SentBody<typeof peopleRoutes.put>["people"]): Promise<void> {
     await this.call(peopleRoutes.put, {}, { body: { people } });
   }

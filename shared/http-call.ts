@@ -3,11 +3,18 @@ import * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { lazy } from "./lazy.ts";
-import { PERSON_HEADER } from "./principal.ts";
+import { PERSON_HEADER, ROLES_HEADER } from "./principal.ts";
 import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
 
 const NO_JSON = z.undefined();
+
+/** A Discord user. */
+export interface NamedPerson {
+  discordId: string;
+  /** At Discord, by their ids. */
+  roles?: readonly string[] | undefined;
+}
 
 export interface HttpCallOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -15,8 +22,8 @@ export interface HttpCallOptions {
   token: string;
   /** For each request as a whole. */
   timeoutMs: number;
-  /** In whose name: a Discord user. */
-  person?: string;
+  /** In whose name. */
+  person?: NamedPerson | undefined;
 }
 
 export interface CallOptions {
@@ -41,7 +48,8 @@ export class HttpCall {
     this.#server = lazy(() => serverAt(this.#base));
     this.#headers = {
       authorization: `Bearer ${token}`,
-      ...(person !== undefined && { [PERSON_HEADER]: person }),
+      ...(person && { [PERSON_HEADER]: person.discordId }),
+      ...(person?.roles && { [ROLES_HEADER]: person.roles.join(",") }),
     };
     this.#timeoutMs = timeoutMs;
   }

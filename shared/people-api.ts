@@ -1,34 +1,51 @@
 /** The part of the API about people in Discord, and their roles. */
 import * as z from "zod";
 import { discordIdSchema } from "./ids.ts";
+import { ROLES } from "./rights.ts";
 
 /** One bot serves one server; more people than will ever have a role in it. */
 const MAX_PEOPLE = 1_000;
 
-/** `maker`: may make threads and do all that can be done with any of them. */
-export const ROLES = ["maker"] as const;
-
 export const MAX_HANDLE = 64;
+/** As many roles as a server at Discord can have. */
+export const MAX_DISCORD_ROLES = 250;
+
+const role = z.enum(ROLES, { error: `must be ${ROLES.join(", ")}` });
+const grantShape = {
+  /** Whether `id` is a user's, or that of a role at Discord: then whoever has that role has this one. */
+  kind: z.enum(["user", "role"], { error: "must be user or role" }).default("user"),
+  id: discordIdSchema,
+  /** Where it holds; null: in all channels. */
+  channelId: discordIdSchema.nullable().default(null),
+};
 
 const personSchema = z.strictObject({
-  id: discordIdSchema,
-  role: z.enum(ROLES, { error: `must be ${ROLES.join(", ")}` }),
-  /** What others call the person; null if nobody has said. */
+  ...grantShape,
+  role,
+  /** What others call the person; null if nobody has said, and of a role at Discord. */
   handle: z
     .string()
     .min(1, "must not be empty")
     .max(MAX_HANDLE, `must be at most ${MAX_HANDLE} characters`)
     .nullable(),
+  /** The relay's own settings name it: they alone change it. */
+  isFixed: z.boolean(),
 });
 export type PersonRow = z.output<typeof personSchema>;
 /** Without a handle, the one that is known stays. */
-const toldPersonSchema = personSchema.partial({ handle: true });
+export const toldPersonSchema = personSchema.omit({ isFixed: true }).partial({ handle: true });
 export type ToldPerson = z.output<typeof toldPersonSchema>;
 
-const onceEach = (rows: readonly { id: string }[]) => new Set(rows.map(({ id }) => id)).size === rows.length;
+const nameOf = ({ kind, id, channelId }: Pick<ToldPerson, "kind" | "id" | "channelId">) =>
+  `${kind} ${id} ${channelId}`;
+const onceEach = (rows: readonly ToldPerson[]) => new Set(rows.map(nameOf)).size === rows.length;
 
-/** All of them: who is not among them has no role any more. */
+/** All that the relay's settings name: who is not among them has no role by them any more. */
 export const peopleRequestSchema = z.strictObject({
-  people: z.array(toldPersonSchema).max(MAX_PEOPLE).refine(onceEach, "must name each id once"),
+  people: z.array(toldPersonSchema).max(MAX_PEOPLE).refine(onceEach, "must name each id once in a channel"),
 });
 export const peopleReplySchema = z.object({ people: z.array(personSchema) });
+
+/** Gives a role, or takes it back: null. */
+export const roleRequestSchema = z.strictObject({ ...grantShape, role: role.nullable() });
+export type RoleRequest = z.output<typeof roleRequestSchema>;

@@ -39,6 +39,9 @@ export function job(name: string): Principal {
 /** Beside the relay's token: the Discord user in whose name it asks. */
 export const PERSON_HEADER = "threadmux-person";
 
+/** With it: the roles that the user has at Discord, by their ids, separated by commas. */
+export const ROLES_HEADER = "threadmux-person-roles";
+
 /** A printed principal, such as `discord:42` or `owner`. */
 export const sourceSchema = z
   .string()

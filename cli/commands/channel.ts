@@ -95,7 +95,7 @@ async function list({ client, out, note, isJson }: Context): Promise<number> {
 async function setChannel(context: Context, wanted: string, options: SetOptions): Promise<number> {
   const client = context.client();
   const request = requestOf(options);
-  const channelId = await findId(client, wanted);
+  const channelId = await findChannelId(client, wanted);
   const { channel } = await client.call(channels.set, { channelId }, { body: request });
   if (context.isJson) await context.out.json({ channel });
   else await context.out.line(fields(channel).join("\t"));
@@ -104,7 +104,7 @@ async function setChannel(context: Context, wanted: string, options: SetOptions)
 
 async function remove(context: Context, wanted: string): Promise<number> {
   const client = context.client();
-  const channelId = await findId(client, wanted);
+  const channelId = await findChannelId(client, wanted);
   await client.call(channels.remove, { channelId });
   if (context.isJson) await context.out.json({ removed: true, channelId });
   return EXIT.ok;
@@ -128,7 +128,7 @@ function requestOf({ dir, mode, engine, model, permissionMode, directive, worktr
 }
 
 /** @throws AppError `not_found`, `invalid_request` */
-async function findId(client: SidecarClient, wanted: string): Promise<string> {
+export async function findChannelId(client: SidecarClient, wanted: string): Promise<string> {
   const id = discordIdSchema.safeParse(/^<#(.+)>$/.exec(wanted)?.[1] ?? wanted);
   if (id.success) return id.data;
   const name = wanted.replace(/^#/, "");

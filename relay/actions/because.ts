@@ -1,6 +1,6 @@
 /** Refuses what an agent asks to do, with a reason in words. */
 import type { AskReply } from "../../shared/agent/api.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { findAsk } from "./frame/asks.ts";
 import type { Form } from "./frame/controls.ts";
 import { optionId, someId } from "./frame/parts.ts";
@@ -8,7 +8,7 @@ import { optionId, someId } from "./frame/parts.ts";
 export const because = action({
   name: "because",
   parts: { requestId: someId, optionId },
-  mayPress: people,
+  right: "decide",
   first: "form",
   isOfSession: true,
   run: async ({ requestId, optionId }, press, { vm }) =>

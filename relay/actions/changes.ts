@@ -2,7 +2,7 @@
 import type { DiffReply } from "../../shared/agent/api.ts";
 import { writeOutHidden } from "../../shared/clean-text.ts";
 import { renderParts } from "../content/transcript/ask-detail.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { someId } from "./frame/parts.ts";
 import { MAX_FILE_BYTES, MAX_UNITS, whole } from "./frame/whole.ts";
@@ -10,7 +10,7 @@ import { MAX_FILE_BYTES, MAX_UNITS, whole } from "./frame/whole.ts";
 export const changes = action({
   name: "changes",
   parts: { turnId: someId },
-  mayPress: people,
+  right: "read",
   first: "private reply",
   run: async ({ turnId }, press, { vm }) =>
     press.show(wholeDiff(await vm.thread(press.threadId).getDiff({ turnId, limit: MAX_FILE_BYTES }))),

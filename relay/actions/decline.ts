@@ -1,11 +1,11 @@
 /** Refuses to answer an agent's questions. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { someId } from "./frame/parts.ts";
 
 export const decline = action({
   name: "decline",
   parts: { requestId: someId },
-  mayPress: people,
+  right: "decide",
   first: "update",
   isOfSession: true,
   run: ({ requestId }, { threadId }, { vm }) =>

@@ -1,7 +1,7 @@
 /** Shows what a turn changed, file by file, as far as its calls tell. */
 import { diffSections } from "../content/transcript/details.ts";
 import { readFrom } from "../sidecar/transcript-reader.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { whole } from "./frame/parts.ts";
 import { isTurnEnd, sectionsReply } from "./frame/sections.ts";
 
@@ -9,7 +9,7 @@ import { isTurnEnd, sectionsReply } from "./frame/sections.ts";
 export const diff = action({
   name: "diff",
   parts: { seq: whole },
-  mayPress: people,
+  right: "read",
   first: "private reply",
   isOfSession: true,
   run: async ({ seq }, press, { vm }) => {

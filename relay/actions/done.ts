@@ -1,11 +1,11 @@
 /** Ends what runs in the thread, as `/done` does. */
 import { AppError } from "../../shared/errors.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 
 export const done = action({
   name: "done",
   parts: {},
-  mayPress: people,
+  right: "press",
   first: "reply",
   run: async (_, press, { threads, endings }) => {
     if (!threads.has(press.threadId)) throw new AppError("thread_ended", "This thread is over already.");

@@ -1,11 +1,11 @@
 /** An agent that has ended goes on in its own thread, with the message that a person wrote there. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { messageId } from "./frame/parts.ts";
 
 export const endedHere = action({
   name: "ended-here",
   parts: { messageId },
-  mayPress: people,
+  right: "type",
   first: "update",
   run: async ({ messageId }, press, { ended, inputs }) => {
     const { threadId, userId } = press;

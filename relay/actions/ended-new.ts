@@ -1,12 +1,12 @@
 /** Begins another agent that knows the conversation of one that has ended, or is locked. */
 import { threadWaitText } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { messageId } from "./frame/parts.ts";
 
 export const endedNew = action({
   name: "ended-new",
   parts: { messageId },
-  mayPress: people,
+  right: "run",
   first: "update",
   run: async ({ messageId }, press, { ended, inputs, now }) => {
     const { threadId, userId } = press;

@@ -1,7 +1,7 @@
 /** Answers an agent's questions in words. */
 import type { AskReply } from "../../shared/agent/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { findAsk, questionsOf } from "./frame/asks.ts";
 import type { Form } from "./frame/controls.ts";
 import { someId } from "./frame/parts.ts";
@@ -12,7 +12,7 @@ const MAX_FIELDS = 5;
 export const form = action({
   name: "form",
   parts: { requestId: someId },
-  mayPress: people,
+  right: "decide",
   first: "form",
   isOfSession: true,
   run: async ({ requestId }, press, { vm }) =>

@@ -1,10 +1,10 @@
 /** Lets an agent go on after a failure. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 
 export const goOn = action({
   name: "go-on",
   parts: {},
-  mayPress: people,
+  right: "press",
   first: "update",
   isOfSession: true,
   run: (_, { threadId }, { vm }) => vm.thread(threadId).control({ control: "resume" }),

@@ -1,12 +1,12 @@
 /** Shows the person an agent's newest steps. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { stepsPage } from "./steps.ts";
 import { END } from "./steps-file.ts";
 
 export const history = action({
   name: "history",
   parts: {},
-  mayPress: people,
+  right: "read",
   first: "private reply",
   isOfSession: true,
   run: async (_, press, { vm, now }) =>

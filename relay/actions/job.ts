@@ -1,13 +1,13 @@
 /** Creates the job that `/job add` has shown, or drops it: until then it is there, paused. */
 import { nextText } from "../content/lists/jobs.ts";
 import { escapeMarkdown } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { jobName, oneOf } from "./frame/parts.ts";
 
 export const job = action({
   name: "job",
   parts: { what: oneOf(["create", "drop"]), name: jobName },
-  mayPress: people,
+  right: "jobs",
   first: "update",
   run: async ({ what, name }, press, { vm }) => {
     const shown = escapeMarkdown(name);

@@ -1,10 +1,10 @@
 /** Leaves the threads alone that `/thread kill-all` asks about. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 
 export const keepAll = action({
   name: "keep-all",
   parts: {},
-  mayPress: people,
+  right: "press",
   first: "update",
   run: (_, press) => press.show({ content: "Nothing was ended.", buttons: [] }),
 });

@@ -1,11 +1,11 @@
 /** Presses keys in the terminal, such as Ctrl-C. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { keyNames } from "./frame/parts.ts";
 
 export const key = action({
   name: "key",
   parts: { keys: keyNames },
-  mayPress: people,
+  right: "press",
   first: "update",
   run: async ({ keys }, { threadId, userId }, { threads, vm }) => {
     for (const name of keys) {

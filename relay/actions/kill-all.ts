@@ -4,7 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import { fitLines } from "../content/lists/lines.ts";
 import type { Thread } from "../sidecar/names.ts";
 import { errorSentence } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { oneOf, whole } from "./frame/parts.ts";
 
 /** Which threads are meant, as the button says it again. */
@@ -21,7 +21,7 @@ const TYPES: Record<Kinds, readonly ThreadType[]> = {
 export const killAll = action({
   name: "kill-all",
   parts: { which: oneOf(KINDS), before: whole },
-  mayPress: people,
+  right: "press",
   first: "update",
   run: async ({ which, before }, press, { vm, threads, endings, log }) => {
     const found = killable(await vm.listThreads(), which, before);

@@ -1,11 +1,11 @@
 /** Shows only lines of a log that hold a text, which a form asks for. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import type { Form } from "./frame/controls.ts";
 
 export const logsGrep = action({
   name: "logs-grep",
   parts: {},
-  mayPress: people,
+  right: "press",
   first: "form",
   isOfSession: true,
   run: async (_, press) => press.open(grepForm()),

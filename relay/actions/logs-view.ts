@@ -1,5 +1,5 @@
 /** Holds what a thread of logs shows, lets it go on, or shows all lines again. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { oneOf } from "./frame/parts.ts";
 
 const VIEWS = {
@@ -11,7 +11,7 @@ const VIEWS = {
 export const logsView = action({
   name: "logs-view",
   parts: { to: oneOf(Object.keys(VIEWS) as (keyof typeof VIEWS)[]) },
-  mayPress: people,
+  right: "press",
   first: "update",
   isOfSession: true,
   run: async ({ to }, { threadId }, { vm }) => {

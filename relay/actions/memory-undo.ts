@@ -1,12 +1,12 @@
 /** Takes a write to memory back. */
 import { inline } from "../content/transcript/inline.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { someId } from "./frame/parts.ts";
 
 export const memoryUndo = action({
   name: "memory-undo",
   parts: { writeId: someId },
-  mayPress: people,
+  right: "decide",
   first: "update",
   run: async ({ writeId }, press, { vm }) => {
     const { path } = await vm.memory.undo(writeId);

@@ -1,12 +1,12 @@
 /** The buttons by which a person decides about a thread that has read text from outside. */
 import { threadIdSchema } from "../../shared/ids.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { oneOf, whole } from "./frame/parts.ts";
 
 export const outside = action({
   name: "outside",
   parts: { what: oneOf(["trust", "anew"]), seq: whole },
-  mayPress: people,
+  right: "decide",
   first: "reply",
   run: async ({ what, seq }, press, { vm }) => {
     const thread = vm.thread(press.threadId);

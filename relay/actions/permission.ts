@@ -1,11 +1,11 @@
 /** Decides on what an agent asks to do. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { optionId, someId } from "./frame/parts.ts";
 
 export const permission = action({
   name: "ask",
   parts: { requestId: someId, optionId },
-  mayPress: people,
+  right: "decide",
   first: "update",
   isOfSession: true,
   run: ({ requestId, optionId }, { threadId }, { vm }) =>

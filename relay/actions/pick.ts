@@ -5,7 +5,7 @@ import { clipEnd } from "../content/transcript/inline.ts";
 import { choice } from "./choice.ts";
 import { decline } from "./decline.ts";
 import { form } from "./form.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { choose, findAsk, questionsOf } from "./frame/asks.ts";
 import { type Button, distinct, MAX_LABEL_UNITS, type Select } from "./frame/controls.ts";
 import { type Choices, MAX_LIST, place, someId } from "./frame/parts.ts";
@@ -20,7 +20,7 @@ const MAX_LISTS = 4;
 export const pick = action({
   name: "pick",
   parts: { requestId: someId, place },
-  mayPress: people,
+  right: "decide",
   first: "update",
   isOfSession: true,
   run: async ({ requestId, place: { question, before } }, press, { vm }) => {

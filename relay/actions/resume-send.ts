@@ -1,11 +1,11 @@
 /** Lets a paused or locked agent go on, with what a person wrote to it. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { messageId } from "./frame/parts.ts";
 
 export const resumeSend = action({
   name: "resume-send",
   parts: { messageId },
-  mayPress: people,
+  right: "press",
   first: "update",
   run: async ({ messageId }, press, { inputs }) => {
     await inputs.resumeAndSend(press.threadId, messageId, press.userId);

@@ -1,11 +1,11 @@
 /** Sends what a person wrote while the relay was away. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { messageId } from "./frame/parts.ts";
 
 export const send = action({
   name: "send",
   parts: { messageId },
-  mayPress: people,
+  right: "type",
   first: "update",
   run: async ({ messageId }, press, { channels, inputs }) => {
     const isInChannel = await channels.takeAfterAll(press.threadId, messageId);

@@ -5,7 +5,7 @@ import { writeOutHidden } from "../../shared/clean-text.ts";
 import { plainParts, renderParts } from "../content/transcript/ask-detail.ts";
 import { inline } from "../content/transcript/inline.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { findAsk } from "./frame/asks.ts";
 import type { Reply } from "./frame/controls.ts";
 import { someId } from "./frame/parts.ts";
@@ -14,7 +14,7 @@ import { MAX_FILE_BYTES, MAX_UNITS, whole } from "./frame/whole.ts";
 export const show = action({
   name: "show",
   parts: { requestId: someId },
-  mayPress: people,
+  right: "read",
   first: "private reply",
   isOfSession: true,
   run: async ({ requestId }, press, { vm }) =>

@@ -2,7 +2,7 @@
 import { historyFile } from "../content/lists/history.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import { refuseWithoutTurns } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { threadId } from "./frame/parts.ts";
 
@@ -14,7 +14,7 @@ const MAX_FILE_STEPS = 20_000;
 export const stepsFile = action({
   name: "steps-file",
   parts: { threadId },
-  mayPress: people,
+  right: "read",
   first: "update",
   run: async ({ threadId }, press, { vm, now }) => press.show(await allSteps(vm.thread(threadId), now())),
 });

@@ -2,7 +2,7 @@
 import { HISTORY_PAGE, type HistoryPage, historyText } from "../content/lists/history.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import { refuseWithoutTurns } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import type { Button, Reply } from "./frame/controls.ts";
 import { stepsFrom, threadId } from "./frame/parts.ts";
 import { END, NO_STEPS, stepsFile } from "./steps-file.ts";
@@ -10,7 +10,7 @@ import { END, NO_STEPS, stepsFile } from "./steps-file.ts";
 export const steps = action({
   name: "steps",
   parts: { threadId, from: stepsFrom },
-  mayPress: people,
+  right: "read",
   first: "update",
   run: async ({ threadId, from }, press, { vm, now }) =>
     press.show(await stepsPage(vm.thread(threadId), from, now())),

@@ -1,12 +1,12 @@
 /** Puts back what a turn changed, or what an undo put back. */
 import { inline } from "../content/transcript/inline.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import { someId } from "./frame/parts.ts";
 
 export const undo = action({
   name: "undo",
   parts: { turnId: someId },
-  mayPress: people,
+  right: "press",
   first: "update",
   run: async ({ turnId }, press, { vm }) => {
     const outcome = await vm.thread(press.threadId).undo(turnId);

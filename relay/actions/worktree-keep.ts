@@ -1,10 +1,10 @@
 /** Leaves the worktree alone that `/thread worktree` shows. */
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 
 export const worktreeKeep = action({
   name: "worktree-keep",
   parts: {},
-  mayPress: people,
+  right: "press",
   first: "update",
   run: (_, press) => press.show({ content: "The worktree stays.", buttons: [] }),
 });

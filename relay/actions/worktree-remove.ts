@@ -5,7 +5,7 @@ import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-a
 import { joinBlocks } from "../content/lists/lines.ts";
 import type { Thread } from "../sidecar/names.ts";
 import { inlineCode, nameOf, worktreeText } from "../texts.ts";
-import { action, people } from "./frame/action.ts";
+import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { fingerprint, threadId } from "./frame/parts.ts";
 import { worktreeKeep } from "./worktree-keep.ts";
@@ -15,7 +15,7 @@ const MAX_PATH = 300;
 export const worktreeRemove = action({
   name: "worktree-remove",
   parts: { threadId, shown: fingerprint },
-  mayPress: people,
+  right: "press",
   first: "update",
   run: async ({ threadId, shown }, press, { vm }) => {
     const thread = vm.thread(threadId);

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Components } from "./buttons.ts";
 import { type DiscordMessage, messageSchema } from "./message-schema.ts";
+import { memberSchema } from "./permissions.ts";
 import { findRefusal } from "./refusals.ts";
 import type { RequestOptions, Requests } from "./requests.ts";
 
@@ -112,6 +113,16 @@ export class DiscordApi {
         ...(files && files.length > 0 && { files }),
       }),
     );
+  }
+
+  /** The roles of a member of the server; none of who is no member. */
+  async findRoles(guildId: string, userId: string): Promise<readonly string[]> {
+    try {
+      return (await this.read(memberSchema, Routes.guildMember(guildId, userId))).roles;
+    } catch (error) {
+      if (findRefusal(error) === undefined) throw error;
+      return [];
+    }
   }
 
   async deleteMessage(channelId: DiscordId, messageId: string): Promise<void> {

@@ -14,26 +14,26 @@ import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Right } from "../../shared/rights.ts";
 import type { ActionContext } from "../actions/frame/action.ts";
+import type { Access } from "../threads/access.ts";
 import type { AllMessages } from "../threads/all-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
 import { detailsDefinition, showDetails } from "./agent-details.ts";
-import { parseChannel } from "./api.ts";
+import { parseChannel, placeOf } from "./api.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
 import { keepWithinLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
-import { type ComponentInteraction, mayPress, press, submit } from "./press.ts";
+import { type ComponentInteraction, press, rightToPress, submit } from "./press.ts";
 import { sentenceOf } from "./refusals.ts";
 import type { ThreadMaker } from "./thread-maker.ts";
 
 /** Longer than this nobody waits for a rate limit of Discord's: the call fails, and is tried again later. */
 const MAX_RATE_LIMIT_WAIT_MS = 60_000;
-/** So many of those who may are named to one who may not. */
-const MAX_NAMED = 5;
 
 export function createClient(apiUrl: string): Client {
   const client = new Client({
@@ -58,6 +58,7 @@ export interface BotOptions {
   channelMessages: AllMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
+  access: Access;
   /** Somebody wrote or pressed something; `name` is what Discord calls them. */
   met: (discordId: string, name: string) => void;
   /** The gateway has made a new session: what happened in between was not told. */
@@ -101,12 +102,13 @@ export function listen(options: BotOptions): void {
 }
 
 async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
-  const { inputs, channelMessages, context, threadMaker, met } = options;
+  const { access, inputs, channelMessages, context, threadMaker, met } = options;
   const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE": {
       const message = messageSchema.parse(data);
       const { id, username, global_name } = message.author;
+      if (message.member) access.note(id, message.member.roles);
       if (username !== undefined) met(id, global_name ?? username);
       return (channelMessages.find(message.channel_id) ?? inputs).take(message);
     }
@@ -151,37 +153,51 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
 }
 
 async function handleInteraction(interaction: Interaction, bot: BotOptions): Promise<void> {
+  const { user } = interaction;
+  bot.access.note(user.id, rolesOf(interaction));
   // All that follows is asked of the sidecar in this person's name.
-  const options = { ...bot, context: { ...bot.context, vm: bot.context.vm.as(interaction.user.id) } };
-  const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
-  bot.met(interaction.user.id, interaction.user.displayName);
-  if (interaction.isAutocomplete()) {
-    await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
-  } else if (isComponent(interaction) || interaction.isModalSubmit()) {
-    const context = actionContext(options);
-    if (!mayPress(interaction, context)) await refuseStranger(interaction, options);
-    else if (interaction.isModalSubmit()) await submit(interaction, context);
-    else await press(interaction, context);
-  } else if (interaction.isRepliable()) {
-    if (!isAllowed) await refuseStranger(interaction, options);
-    else if (interaction.isMessageContextMenuCommand()) await runMessageCommand(interaction, options);
-    else if (interaction.isChatInputCommand()) await runCommand(interaction, options);
+  const options = { ...bot, context: { ...bot.context, vm: bot.context.vm.as(user.id) } };
+  bot.met(user.id, user.displayName);
+  const right = rightFor(interaction);
+  try {
+    bot.access.judge(user.id, right, placeOf(interaction));
+  } catch (error) {
+    if (interaction.isAutocomplete()) await interaction.respond([]);
+    else if (interaction.isRepliable()) await refuse(interaction, error);
+    return;
   }
+  if (interaction.isAutocomplete())
+    await interaction.respond(await completions(interaction, options.context));
+  else if (isComponent(interaction)) await press(interaction, actionContext(options));
+  else if (interaction.isModalSubmit()) await submit(interaction, actionContext(options));
+  else if (interaction.isMessageContextMenuCommand()) await runMessageCommand(interaction, options);
+  else if (interaction.isChatInputCommand()) await runCommand(interaction, options);
 }
 
-async function refuseStranger(interaction: RepliableInteraction, { context }: BotOptions): Promise<void> {
-  const named = [...context.allowedUserIds].slice(0, MAX_NAMED).map((id) => `<@${id}>`);
-  const more = context.allowedUserIds.size - named.length;
-  const who = `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
-  const content = `You are not on the list of people who may use this bot (ALLOWED_USER_IDS): ${who}.`;
-  await interaction.reply({ content, flags: MessageFlags.Ephemeral });
+/** The roles that the person has at Discord now. */
+function rolesOf({ member }: Interaction): readonly string[] {
+  if (!member) return [];
+  return Array.isArray(member.roles) ? member.roles : [...member.roles.cache.keys()];
+}
+
+/** What a person needs for it. */
+function rightFor(interaction: Interaction): Right {
+  if (isComponent(interaction) || interaction.isModalSubmit()) return rightToPress(interaction);
+  if (interaction.isMessageContextMenuCommand()) return interaction.commandName === BRANCH ? "run" : "read";
+  if (!interaction.isChatInputCommand() && !interaction.isAutocomplete()) return "read";
+  const right = COMMANDS.get(interaction.commandName)?.right ?? "roles";
+  return typeof right === "string" ? right : right(interaction);
+}
+
+async function refuse(interaction: RepliableInteraction, error: unknown): Promise<void> {
+  await interaction.reply({ content: sentenceOf(error), flags: MessageFlags.Ephemeral });
 }
 
 function actionContext(options: BotOptions): ActionContext {
   const { context, inputs, ended, channelMessages, log } = options;
-  const takeAfterAll = async (channelId: DiscordId, messageId: DiscordId) => {
+  const takeAfterAll = async (channelId: DiscordId, messageId: DiscordId, letInBy?: string) => {
     const inChannel = channelMessages.find(channelId);
-    await inChannel?.takeAfterAll(messageId);
+    await inChannel?.takeAfterAll(messageId, letInBy);
     return inChannel !== undefined;
   };
   return { ...context, inputs, ended, channels: { takeAfterAll }, log };

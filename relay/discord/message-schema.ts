@@ -48,6 +48,11 @@ export const messageSchema = z.object({
     /** The name that they have chosen for others to see. */
     global_name: z.string().nullish(),
   }),
+  /** Of the writer in the server; with messages of the gateway alone. */
+  member: z
+    .object({ roles: z.array(z.string()) })
+    .optional()
+    .catch(undefined),
   type: z.int(),
   webhook_id: z.string().optional(),
   /** What it answers; of "… started a thread" the thread. */

@@ -8,13 +8,16 @@ const TEXT_TYPES = /^(text\/|application\/(json|xml|javascript|x-sh|toml|yaml|x-
 
 export type Attachment = DiscordMessage["attachments"][number];
 
-/** Whether a person whom we serve wrote it: no bot, no webhook, no system message. */
-export function isFromPerson(message: DiscordMessage, allowedUserIds: ReadonlySet<string>): boolean {
+/**
+ * Whether a person wrote it: no bot, no webhook, no system message.
+ * @param may whether that person is served
+ */
+export function isFromPerson(message: DiscordMessage, may: (userId: string) => boolean): boolean {
   return (
     message.author.bot !== true &&
     message.webhook_id === undefined &&
     WRITTEN_TYPES.has(message.type) &&
-    allowedUserIds.has(message.author.id)
+    may(message.author.id)
   );
 }
 

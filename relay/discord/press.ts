@@ -6,8 +6,8 @@ import {
   type StringSelectMenuInteraction,
 } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
+import type { Right } from "../../shared/rights.ts";
 import type { ActionContext, Press, Pressed } from "../actions/frame/action.ts";
-import { people } from "../actions/frame/action.ts";
 import { readPressed } from "../actions.ts";
 import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
@@ -16,13 +16,9 @@ import { sentenceOf } from "./refusals.ts";
 
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
-/** Whether the person may press what has this id, or send its form. */
-export function mayPress(
-  { customId, user }: ComponentInteraction | ModalSubmitInteraction,
-  context: ActionContext,
-): boolean {
-  const rule = readPressed(customId)?.action.mayPress ?? people;
-  return rule(user.id, context);
+/** What a person needs to press what has this id, or to send its form. */
+export function rightToPress({ customId }: ComponentInteraction | ModalSubmitInteraction): Right {
+  return readPressed(customId)?.action.right ?? "press";
 }
 
 /** A button was pressed, or something chosen from a list. */

@@ -19,7 +19,6 @@ import type {
   OutputsRequest,
   ResizeRequest,
 } from "../../shared/api.ts";
-import type { ChannelPlace, ChannelRow } from "../../shared/channel-api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { DirectiveReply } from "../../shared/directive-api.ts";
 import type { EngineState } from "../../shared/engines-api.ts";
@@ -31,15 +30,15 @@ import type { InputReply, InputRequest } from "../../shared/input-api.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { MemoryClient } from "../../shared/memory-client.ts";
+import { PeopleClient } from "../../shared/people-client.ts";
 import { agents } from "../../shared/protocol/agents.ts";
-import { channels } from "../../shared/protocol/channels.ts";
 import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
-import type { SentBody } from "../../shared/protocol/route.ts";
 import type { ScreenQuery, ScreenReply } from "../../shared/screen-api.ts";
 import { VoiceClient } from "../../shared/voice-client.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import { VmChannels } from "./channels.ts";
 import { VmJobs } from "./jobs.ts";
 import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";
 
@@ -60,9 +59,18 @@ export class Vm {
     return new VmThread(this.#client, threadId);
   }
 
+  get channels(): VmChannels {
+    return new VmChannels(this.#client);
+  }
+
+  get people(): PeopleClient {
+    return new PeopleClient(this.#client);
+  }
+
   get voice(): VoiceClient {
     return new VoiceClient(this.#client);
   }
+
   get jobs(): VmJobs {
     return new VmJobs(this.#client);
   }
@@ -106,24 +114,6 @@ export class Vm {
 
   async listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
     return named(await this.#client.listThreads({ status }));
-  }
-
-  /** The channels that are served, the first one first; and the sidecar's word for that state. */
-  listChannels(): Promise<{ channels: ChannelRow[]; state: string }> {
-    return this.#client.call(channels.list, {});
-  }
-
-  /** @throws AppError `channel_fixed`, `invalid_directory`, `unsupported` */
-  async setChannel(channelId: DiscordId, request: SentBody<typeof channels.set>): Promise<ChannelRow> {
-    return (await this.#client.call(channels.set, { channelId }, { body: request })).channel;
-  }
-
-  async removeChannel(channelId: DiscordId): Promise<void> {
-    await this.#client.call(channels.remove, { channelId });
-  }
-
-  async putChannelPlace(channelId: DiscordId, place: ChannelPlace): Promise<void> {
-    await this.#client.call(channels.putPlace, { channelId }, { body: place });
   }
 
   /** What needs people, over all agents. */

@@ -1,7 +1,13 @@
-/** How the agents of a channel work, as its settings have it. Pure. */
+/** How the agents of a channel begin: as its settings have it, with the words of a message there. Pure. */
 import { ENGINE_NAMES } from "../../shared/agent/engines/engines.ts";
 import type { CreateRequest } from "../../shared/api.ts";
 import type { ChannelRow } from "../../shared/channel-api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type ChannelRules, wordsFor } from "../discord/channel-message.ts";
+import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
+import { agent as agentKind, asForwarded } from "../kinds/agent.ts";
+import { leftOut } from "./person-files.ts";
 
 type AgentRequest = NonNullable<CreateRequest["agent"]>;
 
@@ -25,6 +31,22 @@ export function agentOf(row: ChannelRow | undefined, asked: AskedAgent = {}): { 
     ...((asked.worktree ?? row?.worktree) === true && { workspace: "worktree" as const }),
   };
   return Object.keys(agent).length === 0 ? {} : { agent };
+}
+
+/**
+ * What an agent is asked first by a message of a channel, and the files that follow.
+ * @throws AppError `invalid_request` if it says nothing
+ */
+export function firstWordsOf(message: DiscordMessage, rules: ChannelRules) {
+  const forwarded = forwardedTexts(message).map(asForwarded);
+  const words = [wordsFor(message, rules), ...forwarded].filter((text) => text !== "").join("\n\n");
+  const attachments = filesOf(message);
+  if (words === "" && attachments.length === 0) {
+    const missing = leftOut(message, [], agentKind.reading);
+    throw new AppError("invalid_request", missing ?? "Say what the agent is to do.");
+  }
+  const command = words === "" ? "Look at the attached files." : words;
+  return { command, isPlain: forwarded.length > 0, attachments };
 }
 
 function ofEngine(row: ChannelRow | undefined): AgentRequest {

@@ -10,17 +10,16 @@ import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { compareIds, type DiscordApi, snowflakeNow, snowflakeTime } from "../discord/api.ts";
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
-import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
-import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
-import { agent, asForwarded } from "../kinds/agent.ts";
+import { agent } from "../kinds/agent.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { channelInputText } from "../texts.ts";
+import type { Access } from "./access.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Channel } from "./channel.ts";
-import { agentOf } from "./channel-agent.ts";
+import { agentOf, firstWordsOf } from "./channel-agent.ts";
 import { ChannelReplies } from "./channel-replies.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
@@ -29,6 +28,7 @@ import { MainMessages } from "./main-messages.ts";
 import { leftOut, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
+import { asLetIn, mayWrite } from "./writers.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;
@@ -46,7 +46,7 @@ export interface ChannelMessagesOptions {
   /** The channel's settings now; undefined if it is not served. */
   getSettings: () => ChannelRow | undefined;
   botId: string;
-  allowedUserIds: ReadonlySet<string>;
+  access: Pick<Access, "may" | "judge" | "learn">;
   log: Log;
   now: () => number;
   signal: AbortSignal;
@@ -94,7 +94,7 @@ export class ChannelMessages {
 
   /** Looks up what was written while nobody listened. The first time ever, what stands there already is left alone. */
   async look(): Promise<void> {
-    const { api, channelId, channel, now } = this.#options;
+    const { access, api, channelId, channel, now } = this.#options;
     if (this.#isOff) return;
     const rows = await channel.rows();
     if (!rows) return;
@@ -103,6 +103,7 @@ export class ChannelMessages {
     }
     const since = [rows.seen ?? channelId, snowflakeNow(now() - MAX_MISSED_MS)].sort(compareIds);
     this.#missed = await api.listMessagesAfter(channelId, since[1] ?? channelId);
+    await access.learn(this.#missed.map(({ author }) => author.id));
   }
 
   /** Whether a message that was not taken care of yet will make a thread of this id. */
@@ -122,11 +123,16 @@ export class ChannelMessages {
     this.#take(message, 0);
   }
 
-  /** A person wants what they wrote while the relay was away to be taken after all. @throws AppError */
-  async takeAfterAll(messageId: DiscordId): Promise<void> {
+  /**
+   * What was written while the relay was away, or by a guest, is to be taken after all.
+   * @param letInBy in whose name, if not its writer's
+   * @throws AppError
+   */
+  async takeAfterAll(messageId: DiscordId, letInBy?: string): Promise<void> {
     const { api, channelId } = this.#options;
-    const message = await api.findMessage(channelId, messageId);
-    if (!message) throw new AppError("not_found", "That message is gone.");
+    const written = await api.findMessage(channelId, messageId);
+    if (!written) throw new AppError("not_found", "That message is gone.");
+    const message = asLetIn(written, letInBy);
     try {
       const key = await this.#place(message);
       // Whoever presses twice finds what the first press has made.
@@ -172,9 +178,9 @@ export class ChannelMessages {
   }
 
   #take(message: DiscordMessage, ageMs: number): void {
-    const { allowedUserIds, log } = this.#options;
+    const { access, log } = this.#options;
     const { id } = message;
-    if (this.#pending.has(id) || !isFromPerson(message, allowedUserIds)) return;
+    if (this.#pending.has(id) || !(mayWrite(access, message) || mayWrite(access, message, "propose"))) return;
     const working = this.#place(message).then((key) =>
       this.#work.run(key, () => this.#takeNow(message, ageMs)),
     );
@@ -197,11 +203,12 @@ export class ChannelMessages {
   }
 
   async #takeNow(message: DiscordMessage, ageMs: number): Promise<Taken> {
+    const { access } = this.#options;
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
-    if (ageMs <= MAX_AGE_MS) return this.#patiently(message);
+    if (ageMs <= MAX_AGE_MS && mayWrite(access, message)) return this.#patiently(message);
     if (this.#rules.mode === "main" || answered(message) !== undefined || mayBegin(message, this.#rules))
-      await this.#replies.ask(message, ageMs);
+      await (mayWrite(access, message) ? this.#replies.ask(message, ageMs) : this.#replies.propose(message));
     return undefined;
   }
 
@@ -319,24 +326,16 @@ export class ChannelMessages {
 
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
   async #begin(message: DiscordMessage, over: DiscordId | undefined): Promise<void> {
-    const { beginnings, channel, channelId, getSettings, inputs, threads } = this.#options;
-    const forwarded = forwardedTexts(message).map(asForwarded);
-    const words = [wordsFor(message, this.#rules), ...forwarded].filter((text) => text !== "").join("\n\n");
-    const attachments = filesOf(message);
-    if (words === "" && attachments.length === 0) {
-      throw new AppError(
-        "invalid_request",
-        leftOut(message, [], agent.reading) ?? "Say what the agent is to do.",
-      );
-    }
-    const command = words === "" ? "Look at the attached files." : words;
+    const { access, beginnings, channel, channelId, getSettings, inputs, threads } = this.#options;
+    access.judge(message.author.id, "run", channelId);
+    const { command, isPlain, attachments } = firstWordsOf(message, this.#rules);
     const known = over === undefined ? undefined : await this.#routes.findThread(over);
     const knows = known !== undefined && kindOf(known).hasTurns;
     const userId = message.author.id;
     const row = getSettings();
     // One that goes on from another is as that one was made.
     const made = knows ? { agent: { originThreadId: known.ownId } } : agentOf(row);
-    const first = { command, isPlain: forwarded.length > 0, userId };
+    const first = { command, isPlain, userId };
     const asked = { type: agent.type, dir: row?.dir ?? ".", channelId, ...first, ...made };
     await beginnings.createFrom(message.id, asked, (ms) => this.#replies.wait(message, ms));
     await channel.begin(message.id);

@@ -6,6 +6,7 @@ import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration, partlyText, threadWaitText } from "../texts.ts";
 import type { Channel } from "./channel.ts";
+import { proposal } from "./writers.ts";
 
 /** Whoever waits for a new thread longer than this reads how long. */
 const MIN_TOLD_MS = 5_000;
@@ -36,6 +37,10 @@ export class ChannelReplies {
     const ago = formatDuration(ageMs / 1_000);
     const text = `⏳ You wrote this ${ago} ago, while nobody was listening. Is it still to be done?`;
     return this.#reply(message, { name: `ask.${message.id}`, text, buttons: sendButton(message.id) });
+  }
+
+  propose(message: DiscordMessage): Promise<void> {
+    return this.#reply(message, proposal(message));
   }
 
   refuse(message: DiscordMessage, error: unknown): Promise<void> {

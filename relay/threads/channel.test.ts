@@ -37,7 +37,7 @@ test.each(["/messages", "/inbox"])("closing does not wait for a sidecar that han
     botId: "100000000000000001",
     channelId: aDiscordId("100000000000000002"),
     isMine: () => true,
-    allowedUserIds: new Set(),
+    access: { may: () => false },
     log: createLog("relay", "silent"),
     now: Date.now,
   });

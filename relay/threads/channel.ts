@@ -17,6 +17,7 @@ import type { DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import type { Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
+import type { Access } from "./access.ts";
 import { ChannelRows } from "./channel-rows.ts";
 import { listTurnEnds } from "./turn-ends.ts";
 import { untilItWorks } from "./until-it-works.ts";
@@ -39,7 +40,7 @@ export interface ChannelOptions {
   channelId: DiscordId;
   /** Whether what is in that channel, or in none that is known, is told here. */
   isMine: (channelId: DiscordId | undefined) => boolean;
-  allowedUserIds: ReadonlySet<string>;
+  access: Pick<Access, "may">;
   log: Log;
   now: () => number;
   waitScale?: number;
@@ -120,11 +121,11 @@ export class Channel {
   }
 
   #makeDelivery(rows: readonly LedgerRow[]): Opened {
-    const { vm, channelId, allowedUserIds, api, budget, botId, log, now, waitScale } = this.#options;
+    const { vm, channelId, access, api, budget, botId, log, now, waitScale } = this.#options;
     for (const { key, messageId } of rows) if (messageId !== null) this.#noteSaid(key, messageId);
     const content = new ChannelContent({
       rows,
-      isAllowed: (userId) => allowedUserIds.has(userId),
+      isAllowed: (userId) => access.may(userId, "read", channelId),
       isKept: (threadId) => this.#rows.began.some((id) => id === threadId),
       waitScale,
     });

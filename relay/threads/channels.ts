@@ -102,7 +102,7 @@ export class Channels {
 
   async #refresh(beforeSettings: BeforeSettings): Promise<ServedChannel[]> {
     const { vm, log } = this.#options;
-    const { channels: rows, state } = await vm.listChannels();
+    const { channels: rows, state } = await vm.channels.list();
     const looks = new ChannelLooks(this.#options);
     const before = this.#served;
     const served = new Map<string, ServedChannel>();
@@ -180,7 +180,7 @@ export class Channels {
   async #note(row: ChannelRow, { name, problem }: Seen): Promise<void> {
     const place = { name: name ?? row.name, problem };
     if (place.name === row.name && place.problem === row.problem) return;
-    await this.#options.vm.putChannelPlace(row.id, place);
+    await this.#options.vm.channels.putPlace(row.id, place);
   }
 
   /** One that is lost stays as a row; people read it once, where they can. */

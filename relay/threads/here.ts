@@ -2,13 +2,16 @@
 import type { ChannelRequest, ChannelRow } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
+import type { RoleRequest } from "../../shared/people-api.ts";
 import type { Reply } from "../actions/frame/controls.ts";
 import { hereReply } from "../content/lists/here.ts";
 import type { Vm } from "../sidecar/vm.ts";
+import type { Access } from "./access.ts";
 import type { Channels } from "./channels.ts";
 
 export interface HereOptions {
   channels: Pick<Channels, "look">;
+  access: Pick<Access, "may">;
   /** Reads the channels' settings anew; resolves once they count. */
   refreshChannels: () => Promise<void>;
 }
@@ -20,37 +23,49 @@ export class Here {
     this.#options = options;
   }
 
-  async show(channelId: DiscordId, vm: Vm): Promise<Reply> {
-    const [row, { problem }] = await Promise.all([
+  /** @param userId who asks: it says what they may change */
+  async show(channelId: DiscordId, vm: Vm, userId: string): Promise<Reply> {
+    const { channels, access } = this.#options;
+    const [row, { problem }, people] = await Promise.all([
       findRow(vm, channelId),
-      this.#options.channels.look(channelId),
+      channels.look(channelId),
+      vm.people.list(),
     ]);
-    const dirs = row ? [] : await vm.listRepos("");
-    return hereReply({ channelId, row, problem, dirs, mayChange: true });
+    const mayChange = access.may(userId, "settings", channelId);
+    const dirs = row || !mayChange ? [] : await vm.listRepos("");
+    const here = people.filter((one) => one.channelId === null || one.channelId === channelId);
+    return hereReply({ channelId, row, problem, dirs, mayChange, people: here });
+  }
+
+  /** @throws AppError `channel_fixed`, `not_found`, `forbidden` */
+  async setRole(channelId: DiscordId, request: RoleRequest, vm: Vm, userId: string): Promise<Reply> {
+    await vm.people.setRole(request);
+    await this.#options.refreshChannels();
+    return this.show(channelId, vm, userId);
   }
 
   /**
    * @param vm in the name of the person who sets it
    * @throws AppError `invalid_request` if the bot can't serve the channel, and what the sidecar refuses with
    */
-  async set(channelId: DiscordId, request: ChannelRequest, vm: Vm): Promise<Reply> {
+  async set(channelId: DiscordId, request: ChannelRequest, vm: Vm, userId: string): Promise<Reply> {
     const { problem } = await this.#options.channels.look(channelId);
     if (problem !== null)
       throw new AppError("invalid_request", `channel: I can't serve it. ${problem} Nothing was changed.`);
-    await vm.setChannel(channelId, request);
+    await vm.channels.set(channelId, request);
     await this.#options.refreshChannels();
-    return this.show(channelId, vm);
+    return this.show(channelId, vm, userId);
   }
 
   /** @throws AppError `not_found`, `channel_fixed` */
   async remove(channelId: DiscordId, vm: Vm): Promise<Reply> {
-    await vm.removeChannel(channelId);
+    await vm.channels.remove(channelId);
     await this.#options.refreshChannels();
     return { content: `📌 **<#${channelId}>** is not served any more. Its threads go on.`, buttons: [] };
   }
 }
 
 async function findRow(vm: Vm, channelId: DiscordId): Promise<ChannelRow | undefined> {
-  const { channels } = await vm.listChannels();
+  const { channels } = await vm.channels.list();
   return channels.find(({ id }) => id === channelId);
 }

@@ -8,6 +8,7 @@ import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import { errorSentence, formatDuration, partlyText } from "../texts.ts";
+import type { Answer } from "./writers.ts";
 
 const HIDDEN =
   "🔑 The program read this without showing it, as it does with a password. If it was one, delete your message: " +
@@ -46,6 +47,11 @@ export class InputReplies {
 
   async hidden(message: DiscordMessage, thread: LiveThread): Promise<void> {
     await this.#reply(message, thread, { name: `hidden.${message.id}`, text: HIDDEN });
+  }
+
+  /** To somebody who may not write. */
+  async answer(message: DiscordMessage, thread: LiveThread, answer: Answer): Promise<void> {
+    await this.#reply(message, thread, answer);
   }
 
   async ask(message: DiscordMessage, thread: LiveThread, ageMs: number): Promise<void> {

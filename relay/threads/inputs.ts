@@ -1,7 +1,7 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { DiscordId, ThreadName } from "../../shared/ids.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import type { InputRequest } from "../../shared/input-api.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
@@ -9,20 +9,21 @@ import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
-import { type Attachment, isFromPerson } from "../discord/person-message.ts";
+import type { Attachment } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { LiveThread, RelayKind } from "../kinds/kind.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
+import type { Access } from "./access.ts";
 import type { EndedThreads } from "./ended.ts";
 import { InputReplies } from "./input-replies.ts";
+import { patiently } from "./patiently.ts";
 import { leftOut, type PersonFiles, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
+import { answerToWriter, asLetIn, mayWrite } from "./writers.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
 export const MAX_AGE_MS = 10 * 60_000;
-/** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
-const RETRY_MS = 2 * 60_000;
 
 /** A text that a person wrote, as it goes to the sidecar. */
 interface TextInput {
@@ -34,7 +35,7 @@ interface TextInput {
 
 export interface InputsOptions {
   api: DiscordApi;
-  allowedUserIds: ReadonlySet<string>;
+  access: Pick<Access, "may" | "learn">;
   log: Log;
   now: () => number;
   signal: AbortSignal;
@@ -87,18 +88,19 @@ export class Inputs {
    * taken care of. Never rejects: its writer is told what went wrong.
    */
   async take(message: DiscordMessage): Promise<void> {
-    const { allowedUserIds, threads, ended } = this.#options;
+    const { access, threads, ended } = this.#options;
     const { channel_id: threadId } = message;
     await this.#whenOpen(threadId);
     await this.#queue.run(threadId, async () => {
       // Looked up at its turn: what was before it may have taken minutes, in which the thread ended.
       const thread = threads.find(threadId);
-      const isTyped = isFromPerson(message, allowedUserIds);
+      const isTyped = mayWrite(access, message);
       if (!thread) {
-        if (isTyped) await this.#patiently(threadId, () => ended.ask(message));
+        if (isTyped) await patiently({ ...this.#options, threadId }, () => ended.ask(message));
         return;
       }
       if (isTyped) await this.#typeOrReply(message, thread);
+      else await this.#tellWhoMay(message, thread);
       thread.delivery.noteSeen(message.id, isTyped);
     });
   }
@@ -109,7 +111,7 @@ export class Inputs {
    * @param threadId the thread that got it, if it was written elsewhere.
    */
   async change(message: DiscordMessage, threadId = message.channel_id): Promise<void> {
-    if (!isFromPerson(message, this.#options.allowedUserIds)) return;
+    if (!mayWrite(this.#options.access, message, "type", threadId)) return;
     const { files } = this.#options;
     await this.#amend(threadId, message, async ({ reading }) => {
       const { texts, isPlain } = await files.wordsOf(message, reading);
@@ -177,28 +179,35 @@ export class Inputs {
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
   async backfill(threadId: DiscordId, seen: string): Promise<void> {
-    const { allowedUserIds, threads, ended, now } = this.#options;
+    const { access, threads, ended, now } = this.#options;
     await this.#queue.run(threadId, async () => {
-      for (const message of await this.#list(threadId, seen)) {
+      const written = await this.#list(threadId, seen);
+      await access.learn(written.map(({ author }) => author.id));
+      for (const message of written) {
         const thread = threads.find(threadId);
-        const isTyped = isFromPerson(message, allowedUserIds);
+        const isTyped = mayWrite(access, message);
         if (isTyped) {
           const ageMs = now() - snowflakeTime(message.id);
           const mayHaveEnded = !thread || !isOpen(thread.status);
-          const isAsked = mayHaveEnded && (await this.#patiently(threadId, () => ended.ask(message)));
+          const isAsked =
+            mayHaveEnded && (await patiently({ ...this.#options, threadId }, () => ended.ask(message)));
           if (thread && !isAsked && ageMs > MAX_AGE_MS) await this.#replies.ask(message, thread, ageMs);
           else if (thread && !isAsked) await this.#typeOrReply(message, thread);
-        }
+        } else if (thread) await this.#tellWhoMay(message, thread);
         thread?.delivery.noteSeen(message.id, isTyped);
       }
     });
   }
 
-  /** A person wants what they wrote while the relay was away to go in after all. @throws AppError */
-  async sendAfterAll(threadId: DiscordId, messageId: DiscordId): Promise<void> {
+  /**
+   * What was written while the relay was away, or by a guest, is to go in after all.
+   * @param letInBy in whose name, if not its writer's
+   * @throws AppError
+   */
+  async sendAfterAll(threadId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
-      await this.#type(message, thread);
+      await this.#type(asLetIn(message, letInBy), thread);
     });
   }
 
@@ -225,6 +234,11 @@ export class Inputs {
         return {};
       });
     });
+  }
+
+  async #tellWhoMay(message: DiscordMessage, thread: LiveThread): Promise<void> {
+    const answer = answerToWriter(this.#options.access, message);
+    if (answer) await this.#replies.answer(message, thread, answer);
   }
 
   /** As {@link whenOpen}, for what comes in this thread: while it is looked up, what was missed there is not known. */
@@ -292,7 +306,7 @@ export class Inputs {
     const { kind, threadId } = thread;
     const words = await files.wordsOf(message, kind.reading);
     const attach = (rest: readonly Attachment[]) =>
-      this.#patiently(threadId, () => files.attach(rest, thread.vm.as(message.author.id)));
+      patiently({ ...this.#options, threadId }, () => files.attach(rest, thread.vm.as(message.author.id)));
     const inputs = await kind.inputsOf(message, words, attach);
     const missing = leftOut(message, words.rest, kind.reading);
     if (inputs.length === 0) {
@@ -315,21 +329,6 @@ export class Inputs {
 
   /** The sidecar types an id once, so asking again is safe. */
   #send(thread: VmThread, input: InputRequest): Promise<{ hidden?: boolean | undefined }> {
-    return this.#patiently(thread.threadId, () => thread.send(input));
-  }
-
-  async #patiently<T>(threadId: ThreadName, work: () => Promise<T>): Promise<T> {
-    const { signal, log } = this.#options;
-    const startedAt = performance.now();
-    for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
-      try {
-        return await work();
-      } catch (error) {
-        const mayComeBack = error instanceof AppError && error.code === "unavailable";
-        if (!mayComeBack || signal.aborted || performance.now() - startedAt > RETRY_MS) throw error;
-        log.warn({ threadId, err: error }, "a message waits for the sidecar");
-        await pause(waitMs, signal);
-      }
-    }
+    return patiently({ ...this.#options, threadId: thread.threadId }, () => thread.send(input));
   }
 }

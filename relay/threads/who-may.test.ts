@@ -6,6 +6,8 @@ import { WhoMay } from "./who-may.ts";
 const ADA = "123456789012345678";
 const GRACE = "223456789012345678";
 
+const OWNER = { kind: "user" as const, channelId: null, role: "owner" as const };
+
 function start(fails: { next: boolean } = { next: false }) {
   const told: unknown[] = [];
   const client = {
@@ -25,12 +27,12 @@ function start(fails: { next: boolean } = { next: false }) {
     agent: null,
   };
   const channel = { ...choices, id: aDiscordId("1"), dir: ".", mode: "off" as const };
-  const userIds = new Set([ADA, GRACE]);
-  return { told, whoMay: new WhoMay({ client, userIds, channel, log: createLog("relay", "silent") }) };
+  const people = [ADA, GRACE].map((id) => ({ ...OWNER, id: aDiscordId(id) }));
+  return { told, whoMay: new WhoMay({ client, people, channel, log: createLog("relay", "silent") }) };
 }
 
-const ada = (handle?: string) => ({ id: ADA, role: "maker", ...(handle === undefined ? {} : { handle }) });
-const grace = { id: GRACE, role: "maker" };
+const ada = (handle?: string) => ({ ...OWNER, id: ADA, ...(handle === undefined ? {} : { handle }) });
+const grace = { ...OWNER, id: GRACE };
 
 test("a name is told once, and again only if it is another one", () => {
   const { told, whoMay } = start();

@@ -3,12 +3,13 @@ import type { FixedChannel } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { Log } from "../../shared/log.ts";
-import { MAX_HANDLE } from "../../shared/people-api.ts";
+import { MAX_HANDLE, type ToldPerson } from "../../shared/people-api.ts";
 import { clip } from "../texts.ts";
 
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
-  userIds: ReadonlySet<string>;
+  /** That the relay's settings name. */
+  people: readonly ToldPerson[];
   channel: FixedChannel;
   log: Log;
 }
@@ -31,7 +32,8 @@ export class WhoMay {
   /** Somebody acts. A name that is news is told at once; if that fails, when they act again. */
   note(discordId: string, name: string): void {
     const handle = clip(cleanLine(name).trim(), MAX_HANDLE);
-    if (handle === "" || !this.#options.userIds.has(discordId)) return;
+    const { people } = this.#options;
+    if (handle === "" || !people.some(({ kind, id }) => kind === "user" && id === discordId)) return;
     if (this.#handles.get(discordId) === handle) return;
     this.#handles.set(discordId, handle);
     this.#tellPeople().catch((error: unknown) => {
@@ -41,9 +43,9 @@ export class WhoMay {
   }
 
   #tellPeople(): Promise<void> {
-    const people = [...this.#options.userIds].map((id) => {
-      const handle = this.#handles.get(id);
-      return { id, role: "maker" as const, ...(handle === undefined ? {} : { handle }) };
+    const people = this.#options.people.map((one) => {
+      const handle = one.kind === "user" ? this.#handles.get(one.id) : undefined;
+      return { ...one, ...(handle === undefined ? {} : { handle }) };
     });
     return this.#options.client.putPeople(people);
   }

@@ -24,6 +24,7 @@ export const agents = {
   listInbox: route({
     method: "get",
     path: "/inbox",
+    right: "read",
     summary:
       "What needs people, over all agents: open asks, failures, and turns that ended in the last hours",
     query: inboxQuerySchema,
@@ -37,6 +38,7 @@ export const agents = {
   readTranscript: route({
     method: "get",
     path: "/thread/:id/transcript",
+    right: "read",
     summary: "Read whole lines of an agent's transcript from a position",
     query: transcriptQuerySchema,
     status: 200,
@@ -49,6 +51,7 @@ export const agents = {
   readBlob: route({
     method: "get",
     path: "/thread/:id/blobs/:sha256",
+    right: "read",
     summary: "Read a part of a long text that a line of the transcript was cut of",
     query: blobQuerySchema,
     status: 200,
@@ -60,6 +63,7 @@ export const agents = {
   listSteps: route({
     method: "get",
     path: "/thread/:id/steps",
+    right: "read",
     summary: "An agent's steps: turns, calls of the model and of tools, waits for people",
     query: stepsQuerySchema,
     status: 200,
@@ -71,6 +75,7 @@ export const agents = {
   getDiff: route({
     method: "get",
     path: "/thread/:id/diff",
+    right: "read",
     summary: "What an agent's turn changed in its git work tree",
     query: diffQuerySchema,
     status: 200,
@@ -82,6 +87,7 @@ export const agents = {
   getWorktree: route({
     method: "get",
     path: "/thread/:id/worktree",
+    right: "read",
     summary: "What is in an agent's worktree, and would be lost with it",
     status: 200,
     reply: worktreeReplySchema,
@@ -92,6 +98,7 @@ export const agents = {
   mergeWorktree: route({
     method: "post",
     path: "/thread/:id/worktree/merge",
+    right: "press",
     summary:
       "Merge an agent's worktree into the branch that it left; nothing changes if that can't be done whole",
     status: 200,
@@ -109,6 +116,7 @@ export const agents = {
   removeWorktree: route({
     method: "post",
     path: "/thread/:id/worktree/remove",
+    right: "press",
     summary: "Remove an ended agent's worktree; a branch with commits of its own stays",
     body: removeWorktreeRequestSchema,
     status: 200,

@@ -7,6 +7,7 @@ export const asks = {
   listAll: route({
     method: "get",
     path: "/asks",
+    right: "read",
     summary: "What agents wait for people to decide, the oldest first",
     status: 200,
     reply: asksReplySchema,
@@ -17,6 +18,7 @@ export const asks = {
   list: route({
     method: "get",
     path: "/thread/:id/asks",
+    right: "read",
     summary: "What one agent waits for people to decide",
     status: 200,
     reply: asksReplySchema,
@@ -28,6 +30,7 @@ export const asks = {
   answer: route({
     method: "post",
     path: "/thread/:id/asks/:requestId",
+    right: "decide",
     summary: "Answer an ask; the first answer counts",
     body: answerRequestSchema,
     status: 200,
@@ -39,6 +42,7 @@ export const asks = {
   listRules: route({
     method: "get",
     path: "/thread/:id/rules",
+    right: "read",
     summary: "What people allowed an agent for as long as its thread goes on",
     status: 200,
     reply: rulesReplySchema,

@@ -9,6 +9,7 @@ export const attachments = {
   add: route({
     method: "post",
     path: "/thread/:id/attachments",
+    right: "type",
     summary: "Keep a file for an agent's messages: raw bytes, at most 25 MiB",
     query: uploadQuerySchema,
     body: "application/octet-stream",
@@ -22,6 +23,7 @@ export const attachments = {
   list: route({
     method: "get",
     path: "/thread/:id/attachments",
+    right: "read",
     summary: "The files of an agent thread: those that people gave it, and those that it sent",
     status: 200,
     reply: attachmentsReplySchema,
@@ -32,6 +34,7 @@ export const attachments = {
   get: route({
     method: "get",
     path: "/thread/:id/attachments/:name",
+    right: "read",
     summary: "Download a file of an agent thread",
     status: 200,
     reply: "application/octet-stream",
@@ -42,6 +45,7 @@ export const attachments = {
   remove: route({
     method: "delete",
     path: "/thread/:id/attachments/:name",
+    right: "type",
     summary: "Remove a file of an agent thread",
     status: 204,
     errors: ["not_found", "thread_ended"],

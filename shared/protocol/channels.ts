@@ -14,6 +14,7 @@ export const channels = {
   list: route({
     method: "get",
     path: "/channels",
+    right: "read",
     summary: "The channels that the relay serves, the first one first",
     status: 200,
     reply: channelsReplySchema,
@@ -35,6 +36,7 @@ export const channels = {
   set: route({
     method: "put",
     path: "/channel/:channelId",
+    right: "settings",
     summary: "Serve a channel, or change its settings; what is not named stays as it is",
     body: channelRequestSchema,
     status: 200,
@@ -57,6 +59,7 @@ export const channels = {
   remove: route({
     method: "delete",
     path: "/channel/:channelId",
+    right: "settings",
     summary: "Serve a channel no more; its threads go on",
     status: 204,
     errors: ["not_found", "channel_fixed"],

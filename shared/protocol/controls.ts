@@ -1,6 +1,7 @@
 /** Controls: what a person does with an agent's thread while it goes on. Each has a route of its name. */
 import { controlBodySchemas, controlReplySchema } from "../agent/api.ts";
 import { CONTROL_SUMMARIES, CONTROLS, type Control } from "../agent/controls.ts";
+import type { Right } from "../rights.ts";
 import { FIXER, HELPER, TESTER } from "./example-threads.ts";
 import { type Access, type Example, type Route, route } from "./route.ts";
 
@@ -20,10 +21,14 @@ const EXAMPLES: Readonly<Record<Control, Example>> = {
 /** The console's page has buttons for these. */
 const OF_CONSOLE: readonly Control[] = ["interrupt", "resume"];
 
+/** These change what an agent may do. */
+const DECIDING: readonly Control[] = ["mode", "model", "limit", "rules", "unmark"];
+
 const controlRoute = <C extends Control>(control: C) =>
   route({
     method: "post",
     path: `/thread/:id/${control}` as `/thread/:id/${string}`,
+    right: (DECIDING.includes(control) ? "decide" : "press") satisfies Right as Right,
     summary: CONTROL_SUMMARIES[control],
     body: controlBodySchemas[control],
     status: 200,

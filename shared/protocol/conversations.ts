@@ -11,6 +11,7 @@ export const conversations = {
   list: route({
     method: "get",
     path: "/conversations",
+    right: "run",
     summary: "Conversations that a person began by hand in a directory, the newest first",
     query: conversationsQuerySchema,
     status: 200,
@@ -22,6 +23,7 @@ export const conversations = {
   take: route({
     method: "post",
     path: "/conversations/take",
+    right: "run",
     summary:
       "Make an agent that goes on from such a conversation, in a fork: the conversation stays as it is",
     body: takeRequestSchema,

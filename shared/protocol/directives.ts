@@ -6,6 +6,7 @@ export const directives = {
   list: route({
     method: "get",
     path: "/directives",
+    right: "read",
     summary:
       "Directives that a thread in a directory may be made by: its own once a person has trusted it, and the person's",
     query: directivesQuerySchema,

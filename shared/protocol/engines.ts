@@ -6,6 +6,7 @@ export const engines = {
   list: route({
     method: "get",
     path: "/engines",
+    right: "read",
     summary: "Engines: what is installed and signed in, what each can, and what to type to get it",
     status: 200,
     reply: enginesReplySchema,

@@ -8,6 +8,7 @@ export const inputs = {
   send: route({
     method: "post",
     path: "/thread/:id/input",
+    right: "type",
     summary: "Type text or press a key; give an agent its next message",
     body: inputRequestSchema,
     status: 200,
@@ -29,6 +30,7 @@ export const inputs = {
   amend: route({
     method: "put",
     path: "/thread/:id/input/:inputId",
+    right: "type",
     summary: "Change an agent's message, or take it back, as long as the agent has not read it",
     body: amendRequestSchema,
     status: 200,

@@ -19,6 +19,7 @@ export const jobs = {
   create: route({
     method: "post",
     path: "/jobs",
+    right: "jobs",
     summary: "Make a job",
     body: jobRequestSchema(),
     status: 201,
@@ -46,6 +47,7 @@ export const jobs = {
   list: route({
     method: "get",
     path: "/jobs",
+    right: "read",
     summary: "List jobs",
     status: 200,
     reply: jobsReplySchema(),
@@ -57,6 +59,7 @@ export const jobs = {
   preview: route({
     method: "post",
     path: "/jobs/preview",
+    right: "jobs",
     summary: "When a job would be due, before it is made",
     body: jobPreviewRequestSchema(),
     status: 200,
@@ -69,6 +72,7 @@ export const jobs = {
   get: route({
     method: "get",
     path: "/jobs/:job",
+    right: "read",
     summary: "One job",
     status: 200,
     reply: jobSchema(),
@@ -80,6 +84,7 @@ export const jobs = {
   listRuns: route({
     method: "get",
     path: "/jobs/:job/runs",
+    right: "read",
     summary: "Runs of a job, the newest first",
     query: jobRunsQuerySchema,
     status: 200,
@@ -92,6 +97,7 @@ export const jobs = {
   run: route({
     method: "post",
     path: "/jobs/:job/run",
+    right: "jobs",
     summary: "Run a job now, beside its schedule",
     status: 202,
     reply: jobRunReplySchema,
@@ -103,6 +109,7 @@ export const jobs = {
   pause: route({
     method: "post",
     path: "/jobs/:job/pause",
+    right: "jobs",
     summary: "Pause a job: nothing is due until it is resumed",
     status: 200,
     reply: jobSchema(),
@@ -114,6 +121,7 @@ export const jobs = {
   resume: route({
     method: "post",
     path: "/jobs/:job/resume",
+    right: "jobs",
     summary: "Resume a job; what was due meanwhile is not run",
     status: 200,
     reply: jobSchema(),
@@ -125,6 +133,7 @@ export const jobs = {
   remove: route({
     method: "delete",
     path: "/jobs/:job",
+    right: "jobs",
     summary: "Remove a job and the rows of its runs; their threads stay",
     status: 204,
     errors: ["not_found"],
@@ -135,6 +144,7 @@ export const jobs = {
   testHook: route({
     method: "post",
     path: "/jobs/:job/test",
+    right: "jobs",
     summary: "Send a signed example to a job's hook, as its sender would",
     body: hookTestRequestSchema,
     status: 200,

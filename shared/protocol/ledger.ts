@@ -45,6 +45,7 @@ export const ledger = {
   listKept: route({
     method: "get",
     path: "/thread/:id/messages",
+    right: "read",
     summary: "Which message of Discord's is which of the relay's, of those that it had kept",
     status: 200,
     reply: keptMessagesReplySchema,

@@ -13,6 +13,7 @@ export const logs = {
   listServices: route({
     method: "get",
     path: "/logs",
+    right: "run",
     summary:
       "What can be followed from a directory on: files, containers, units; what is not found at once is left out",
     query: servicesQuerySchema,
@@ -25,6 +26,7 @@ export const logs = {
   create: route({
     method: "post",
     path: "/logs/create",
+    right: "run",
     summary: "Make a terminal that follows files, a container's log, or the journal",
     body: followRequestSchema,
     status: 201,
@@ -36,6 +38,7 @@ export const logs = {
   setView: route({
     method: "put",
     path: "/thread/:id/view",
+    right: "press",
     summary: "Hold what a thread that follows logs shows, or show only lines that hold a text",
     body: viewRequestSchema,
     status: 200,

@@ -16,6 +16,7 @@ export const memory = {
   list: route({
     method: "get",
     path: "/memory",
+    right: "read",
     summary: "List memories and their files; with dir that directory's alone",
     query: memoriesQuerySchema,
     status: 200,
@@ -28,6 +29,7 @@ export const memory = {
   write: route({
     method: "post",
     path: "/memory/file",
+    right: "decide",
     summary: "Write to a file of a memory",
     body: memoryWriteRequestSchema,
     status: 200,
@@ -40,6 +42,7 @@ export const memory = {
   get: route({
     method: "get",
     path: "/memory/file",
+    right: "read",
     summary: "A file of a memory, and who wrote to it",
     query: memoryFileQuerySchema,
     status: 200,
@@ -52,6 +55,7 @@ export const memory = {
   forget: route({
     method: "delete",
     path: "/memory/file",
+    right: "decide",
     summary: "Remove a file of a memory; it can be undone",
     query: memoryFileQuerySchema,
     status: 200,
@@ -64,6 +68,7 @@ export const memory = {
   search: route({
     method: "get",
     path: "/memory/search",
+    right: "read",
     summary:
       "Find words in memories, then in the transcripts of agents; with dir in that directory's memory alone",
     query: memorySearchQuerySchema,
@@ -77,6 +82,7 @@ export const memory = {
   undo: route({
     method: "post",
     path: "/memory/undo",
+    right: "decide",
     summary: "Take a write to memory back; the same again changes nothing more",
     body: memoryUndoRequestSchema,
     status: 200,

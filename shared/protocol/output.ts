@@ -13,6 +13,7 @@ export const output = {
   read: route({
     method: "get",
     path: "/thread/:id/output",
+    right: "read",
     summary: "Read raw output from an offset, waiting for it if asked to",
     query: outputQuerySchema,
     status: 200,
@@ -24,6 +25,7 @@ export const output = {
   readMany: route({
     method: "post",
     path: "/threads/output",
+    right: "read",
     summary: "Read the output of many threads at once",
     body: outputsRequestSchema,
     status: 200,
@@ -35,6 +37,7 @@ export const output = {
   getLog: route({
     method: "get",
     path: "/thread/:id/log",
+    right: "read",
     summary: "Download the log from its first offset, raw or as plain text",
     query: logQuerySchema,
     status: 200,

@@ -1,11 +1,12 @@
-/** People in Discord, and their roles. The relay writes both at its start. */
-import { peopleReplySchema, peopleRequestSchema } from "../people-api.ts";
+/** People in Discord, and their roles. */
+import { peopleReplySchema, peopleRequestSchema, roleRequestSchema } from "../people-api.ts";
 import { route } from "./route.ts";
 
 export const people = {
   list: route({
     method: "get",
     path: "/people",
+    right: "read",
     summary: "Who has a role",
     status: 200,
     reply: peopleReplySchema,
@@ -17,12 +18,25 @@ export const people = {
   put: route({
     method: "put",
     path: "/people",
-    summary: "Say who has a role; nobody else has one from then on",
+    summary: "Say who has a role by the relay's own settings; nobody else has one by them from then on",
     body: peopleRequestSchema,
     status: 204,
     errors: [],
     access: "relay",
     isRepeatable: true,
     example: { body: { people: [{ id: "100000000000000001", role: "maker", handle: "ada" }] } },
+  }),
+  setRole: route({
+    method: "put",
+    path: "/people/role",
+    right: "roles",
+    summary:
+      "Give a user, or whoever has a role at Discord, a role here: in one channel or in all; null takes it back",
+    body: roleRequestSchema,
+    status: 200,
+    reply: peopleReplySchema,
+    errors: ["channel_fixed", "not_found"],
+    isRepeatable: true,
+    example: { body: { id: "100000000000000005", role: "viewer", channelId: "100000000000000003" } },
   }),
 };

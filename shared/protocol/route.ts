@@ -10,6 +10,7 @@ import { anyThreadNameSchema, snowflakeSchema } from "../ids.ts";
 import { jobNameSchema } from "../jobs/job.ts";
 import { newsIdSchema } from "../jobs/news.ts";
 import { messageKeySchema } from "../ledger-api.ts";
+import type { Right } from "../rights.ts";
 
 /** The names that a path may have. Each means one thing in all routes. A value without a schema is looked up as it is. */
 export const PARAMS = {
@@ -61,6 +62,11 @@ export interface Route {
   errors: readonly ErrorCode[];
   /** Without it, the owner. */
   access?: Access;
+  /**
+   * What a person needs for it, in whose name the relay asks: in the channel of the thread, or in that which path or body
+   * names; if they name none, in all channels, or to read in any. Without it an owner alone may.
+   */
+  right?: Right;
   /** The same request a second time changes nothing more, so whoever got no answer may send it again. */
   isRepeatable: boolean;
   /** Undefined if the path names what only an agent makes up: no example can name it before. */

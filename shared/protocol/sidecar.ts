@@ -19,6 +19,7 @@ export const sidecar = {
   listRepos: route({
     method: "get",
     path: "/repos",
+    right: "read",
     summary: "Directories below REPOS_DIR that start with a prefix",
     query: reposQuerySchema,
     status: 200,

@@ -20,6 +20,7 @@ export const threads = {
   create: route({
     method: "post",
     path: "/thread/create",
+    right: "run",
     summary: "Make a thread: a terminal's command, or an agent's first turn",
     body: createRequestSchema,
     status: 201,
@@ -53,6 +54,7 @@ export const threads = {
   list: route({
     method: "get",
     path: "/threads",
+    right: "read",
     summary: "List threads",
     query: listQuerySchema,
     status: 200,
@@ -65,6 +67,7 @@ export const threads = {
   get: route({
     method: "get",
     path: "/thread/:id",
+    right: "read",
     summary: "One thread, with its configuration and its descent",
     status: 200,
     reply: threadDetailSchema,
@@ -76,6 +79,7 @@ export const threads = {
   setTitle: route({
     method: "put",
     path: "/thread/:id/title",
+    right: "press",
     summary: "Give the thread another name",
     body: titleRequestSchema,
     status: 204,
@@ -86,6 +90,7 @@ export const threads = {
   getScreen: route({
     method: "get",
     path: "/thread/:id/screen",
+    right: "read",
     summary: "What the terminal shows now",
     query: screenQuerySchema,
     status: 200,
@@ -97,6 +102,7 @@ export const threads = {
   resize: route({
     method: "post",
     path: "/thread/:id/resize",
+    right: "press",
     summary: "Give the terminal another size",
     body: resizeRequestSchema,
     status: 200,
@@ -108,6 +114,7 @@ export const threads = {
   branch: route({
     method: "post",
     path: "/thread/:id/branch",
+    right: "run",
     summary: "Make an agent that goes on from a point of another one's conversation",
     body: branchRequestSchema,
     status: 201,
@@ -130,6 +137,7 @@ export const threads = {
   kill: route({
     method: "post",
     path: "/thread/:id/kill",
+    right: "press",
     summary: "End the whole process tree and the thread, with the threads that it spawned",
     body: killRequestSchema,
     status: 200,

@@ -6,6 +6,7 @@ export const voice = {
   main: route({
     method: "post",
     path: "/channel/:channelId/main",
+    right: "type",
     summary: "The thread of the agent that hears a channel of mode main; it is made if it is not there",
     status: 200,
     reply: mainReplySchema,

@@ -138,7 +138,7 @@ test("a stranger who presses decides nothing and reads why", async () => {
   for (const label of labels(ask)) {
     const { content, isEphemeral } = await press(ask, label, all.stranger).reply();
     expect({ content, isEphemeral }).toEqual({
-      content: `You are not on the list of people who may use this bot (ALLOWED_USER_IDS): <@${all.you}>, <@${robin}>.`,
+      content: `You are not on the list of people who may use this bot (ALLOWED_USER_IDS, /here who:). Owners, makers and members could: <@${all.you}>, <@${robin}>.`,
       isEphemeral: true,
     });
   }

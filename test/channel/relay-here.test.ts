@@ -24,7 +24,7 @@ const here = (channelId: string, options: Record<string, string | number | boole
 const said = async (channelId: string, options: Record<string, string | number | boolean> = {}) =>
   (await here(channelId, options)).content;
 const rowOf = async (channelId: string) =>
-  (await new Vm(all.sidecar.client).listChannels()).channels.find(({ id }) => id === channelId);
+  (await new Vm(all.sidecar.client).channels.list()).channels.find(({ id }) => id === channelId);
 const complete = async (channelId: string, options: Record<string, string>, focused: string) =>
   (await all.discord.driver.autocomplete(all.you, channelId, "here", options, focused)).map(
     ({ value }) => value,

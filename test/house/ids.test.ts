@@ -26,9 +26,11 @@ const DOORS = [
   "relay/threads/homes.ts",
   "vm/agents/folders.ts", // of a folder's name
   "vm/agents/inbox.ts",
+  "vm/callers/people.ts", // of a principal
   "vm/http/mcp-routes.ts",
   "vm/jobs/names.ts",
   "vm/mcp/children.ts", // a new one
+  "vm/memory/search.ts", // of a row's key
   "vm/store/copy.ts",
   "vm/store/messages.ts",
   "vm/threads/names.ts", // of a session's name

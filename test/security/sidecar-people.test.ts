@@ -19,6 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar?.close());
 
+const USUAL = { kind: "user", channelId: null, role: "maker", isFixed: true };
+
 const may = async (client: SidecarClient) => {
   try {
     await client.listThreads();
@@ -32,7 +34,9 @@ test("nobody may before the relay has said who; then those, and nobody else", as
   const { client } = sidecar;
   expect(await refusal(sidecar.as(ADA).listThreads())).toEqual({
     code: "forbidden",
-    message: expect.stringMatching(/^You have no role that allows this\. Nobody has one: .*ALLOWED_USER_IDS/),
+    message: expect.stringMatching(
+      /^You are not on the list .* Nobody has a role that allows it: ALLOWED_USER_IDS/,
+    ),
   });
   await client.putPeople([{ id: ADA, role: "maker", handle: "ada" }]);
   await openTerminal(sidecar.as(ADA), "hers", "cat");
@@ -45,14 +49,14 @@ test("nobody may before the relay has said who; then those, and nobody else", as
   ])
     expect(await refusal(act(sidecar.as(GRACE)))).toEqual({
       code: "forbidden",
-      message: `You have no role that allows this. Makers could (ALLOWED_USER_IDS): <@${ADA}>.`,
+      message: expect.stringMatching(new RegExp(`^You are not on the list .* could: <@${ADA}>\\.$`)),
     });
   // Removed people go at once.
   await client.putPeople([{ id: GRACE, role: "maker", handle: "Grace" }]);
   await client.putPeople([{ id: GRACE, role: "maker" }]); // whoever does not know it leaves it
   expect([await may(sidecar.as(ADA)), await may(sidecar.as(GRACE))]).toEqual([false, true]);
   expect(await client.call(routes.list, {})).toEqual({
-    people: [{ id: GRACE, role: "maker", handle: "Grace" }],
+    people: [{ ...USUAL, id: GRACE, handle: "Grace" }],
   });
   // The owner is no person, and asks nobody.
   expect(await may(client)).toBe(true);
@@ -72,8 +76,8 @@ test("what is wrong is named, and changes nothing", async () => {
   await client.putPeople([{ id: ADA, role: "maker" }]);
   for (const [people, words] of [
     [[{ id: "42", role: "maker" }], /people\.0\.id: must be an id of Discord's/],
-    [[{ id: GRACE, role: "king" }], /people\.0\.role: must be maker/],
-    [[{ id: GRACE }], /people\.0\.role: must be maker/],
+    [[{ id: GRACE, role: "king" }], /people\.0\.role: must be owner, maker/],
+    [[{ id: GRACE }], /people\.0\.role: must be owner, maker/],
     [[{ id: GRACE, role: "maker", handle: "x".repeat(65) }], /people\.0\.handle: must be at most 64/],
     [[{ id: GRACE, role: "maker", admin: true }], /people\.0\.admin: not a known field/],
     [
@@ -81,7 +85,7 @@ test("what is wrong is named, and changes nothing", async () => {
         { id: GRACE, role: "maker" },
         { id: GRACE, role: "maker" },
       ],
-      /people: must name each id once/,
+      /people: must name each id once in a channel/,
     ],
     [Array.from({ length: 1_001 }, (_, n) => ({ id: id(n), role: "maker" })), /people: /],
   ] as [never, RegExp][])
@@ -113,13 +117,15 @@ test("the relay says it at its start and takes back who was removed", async (con
   });
   const { client } = all.sidecar;
   const { you, stranger } = all;
-  expect(await client.call(routes.list, {})).toEqual({ people: [{ id: you, role: "maker", handle: null }] });
+  expect(await client.call(routes.list, {})).toEqual({
+    people: [{ ...USUAL, id: you, role: "owner", handle: null }],
+  });
   expect(await client.call(channelRoutes.list, {})).toMatchObject({
     channels: [{ id: all.discord.channelId, dir: ".", mode: "mention" }],
   });
   // What a person is called comes with what they do, and stays over a restart.
   all.discord.driver.command(you, all.discord.channelId, "status");
-  const called = { people: [{ id: you, role: "maker", handle: "You" }] };
+  const called = { people: [{ ...USUAL, id: you, role: "owner", handle: "You" }] };
   await untilValue(
     "the name",
     () => client.call(routes.list, {}),

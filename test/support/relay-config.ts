@@ -15,6 +15,7 @@ export function relayConfigFor(
     discordApiUrl: discord.apiUrl,
     channelId: aDiscordId(discord.channelId),
     allowedUserIds: new Set([discord.you.id]),
+    roles: [],
     pollIntervalMs: 1_000,
     listMinutes: 10,
     channelMode: "off",

@@ -45,7 +45,7 @@ export interface TestSidecar {
   relayToken: string;
   client: SidecarClient;
   /** As the relay asks in the name of a Discord user. */
-  as: (discordId: string) => SidecarClient;
+  as: (discordId: string, roles?: readonly string[]) => SidecarClient;
   reposDir: string;
   stateDir: string;
   folders: SidecarFolders;
@@ -162,7 +162,8 @@ export async function startSidecar(
       token,
       relayToken,
       client: new SidecarClient({ url, token }),
-      as: (discordId) => new SidecarClient({ url, token: relayToken }, discordId),
+      as: (discordId, roles) =>
+        new SidecarClient({ url, token: relayToken, ...(roles && { rolesOf: () => roles }) }, discordId),
       reposDir: config.reposDir,
       stateDir: config.stateDir,
       folders,
@@ -214,7 +215,8 @@ export async function spawnSidecar(
       token,
       relayToken,
       client: new SidecarClient({ url, token }),
-      as: (discordId) => new SidecarClient({ url, token: relayToken }, discordId),
+      as: (discordId, roles) =>
+        new SidecarClient({ url, token: relayToken, ...(roles && { rolesOf: () => roles }) }, discordId),
       reposDir: folders.reposDir,
       stateDir: folders.stateDir,
       folders,

@@ -18,9 +18,9 @@ beforeAll(async () => {
   all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true });
   mkdirSync(place());
   ops = all.discord.driver.createChannel("ops").id;
-  await vm().setChannel(aDiscordId(ops), { mode: "main", dir: "shop" });
+  await vm().channels.set(aDiscordId(ops), { mode: "main", dir: "shop" });
   await until("its name", async () =>
-    (await vm().listChannels()).channels.some(({ id, name }) => id === ops && name === "ops"),
+    (await vm().channels.list()).channels.some(({ id, name }) => id === ops && name === "ops"),
   );
 });
 afterAll(() => all?.close());

@@ -14,9 +14,9 @@ const vm = () => new Vm(all.sidecar.client);
 beforeAll(async () => {
   all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true });
   ops = all.discord.driver.createChannel("ops").id;
-  await vm().setChannel(aDiscordId(ops), { mode: "main" });
+  await vm().channels.set(aDiscordId(ops), { mode: "main" });
   await until("its name", async () =>
-    (await vm().listChannels()).channels.some(({ id, name }) => id === ops && name === "ops"),
+    (await vm().channels.list()).channels.some(({ id, name }) => id === ops && name === "ops"),
   );
 });
 afterAll(() => all?.close());
@@ -78,7 +78,7 @@ test("an address that is missing or closed is refused with a list of what is ope
 
 test("a second agent for the channel is refused, and the first is named", async () => {
   const { number } = await all.sidecar.client.getThread(await main());
-  const second = await refusal(vm().setChannel(aDiscordId(ops), { agent: "other" }));
+  const second = await refusal(vm().channels.set(aDiscordId(ops), { agent: "other" }));
   expect(second.code).toBe("unsupported");
   expect(second.message).toContain(`agent: main (#${number}) hears this channel`);
 });
@@ -90,7 +90,7 @@ test("once it was ended, a mode that is set anew begins another one with the nex
   await until("the refusal", () =>
     all.discord.driver.text(ops).includes("which hears this channel, was ended"),
   );
-  for (const mode of ["off", "main"] as const) await vm().setChannel(aDiscordId(ops), { mode });
+  for (const mode of ["off", "main"] as const) await vm().channels.set(aDiscordId(ops), { mode });
   // The bot learns of the mode a moment later: a message of that moment is not answered, so another follows it.
   await until(
     "an answer of the new one",

@@ -14,9 +14,9 @@ const vm = () => new Vm(all.sidecar.client);
 beforeAll(async () => {
   all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true });
   ops = all.discord.driver.createChannel("ops").id;
-  await vm().setChannel(aDiscordId(ops), { mode: "main" });
+  await vm().channels.set(aDiscordId(ops), { mode: "main" });
   await until("its name", async () =>
-    (await vm().listChannels()).channels.some(({ id, name }) => id === ops && name === "ops"),
+    (await vm().channels.list()).channels.some(({ id, name }) => id === ops && name === "ops"),
   );
 });
 afterAll(() => all?.close());

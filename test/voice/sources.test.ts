@@ -33,7 +33,7 @@ afterAll(async () => {
 
 /** As Discord calls the channel. */
 const called = (name: string) =>
-  new Vm(sidecar.client).putChannelPlace(aDiscordId(OPS), { name, problem: null });
+  new Vm(sidecar.client).channels.putPlace(aDiscordId(OPS), { name, problem: null });
 const people = (name: string) =>
   sidecar.client.putPeople([
     { id: ALICE, role: "maker", handle: name },

@@ -44,7 +44,7 @@ export class Sources {
   }
 
   personHandle(discordId: string): string {
-    return this.#store.handles.take("person", discordId, this.#store.people.find(discordId)?.handle);
+    return this.#store.handles.take("person", discordId, this.#store.people.handleOf(discordId));
   }
 
   #personIn(discordId: string, channelId: string): string {

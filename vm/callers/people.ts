@@ -1,39 +1,127 @@
-/** Who may: the one place where the sidecar judges what a person in Discord is allowed. */
+/** Who may: the one place where the sidecar judges what somebody is allowed. */
 import { AppError } from "../../shared/errors.ts";
-import type { PersonRow } from "../../shared/people-api.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import type { PersonRow, RoleRequest } from "../../shared/people-api.ts";
 import type { Principal } from "../../shared/principal.ts";
+import { mayDo, type Right, type Role, refusalText, roleIn, rolesAnywhere } from "../../shared/rights.ts";
 
-/** So many of those who could are named in a refusal. */
-const MAX_NAMED = 5;
-
-/** Who has a role. */
-interface Roles {
-  find(discordId: string): PersonRow | undefined;
+/** Who has a role, and which roles people have at Discord. */
+interface Rows {
   list(): readonly PersonRow[];
+  rolesOf(discordId: string): readonly string[];
+  find(of: Pick<RoleRequest, "kind" | "id" | "channelId">): PersonRow | undefined;
+  set(request: RoleRequest): void;
+  noteRoles(discordId: string, roles: readonly string[]): void;
+}
+
+export interface PeopleOptions {
+  table: Rows;
+  /** Who made a thread; undefined if it is not there any more. */
+  findMaker: (threadId: string) => Principal | undefined;
+}
+
+/** An agent's family is never so deep. */
+const MAX_DEPTH = 100;
+
+/** Over the sidecar's rows. */
+export function peopleOf({
+  people,
+  threads,
+}: {
+  people: Rows;
+  threads: { find(threadId: ThreadId): { createdBy: Principal } | undefined };
+}): People {
+  const findMaker = (threadId: string) => threads.find(knownThreadId.parse(threadId))?.createdBy;
+  return new People({ table: people, findMaker });
 }
 
 export class People {
-  readonly #table: Roles;
+  readonly #options: PeopleOptions;
 
-  constructor(table: Roles) {
-    this.#table = table;
+  constructor(options: PeopleOptions) {
+    this.#options = options;
   }
 
-  /** Whether a person has a role; whoever is no person needs none. */
-  may(principal: Principal): boolean {
-    return principal.kind !== "person" || this.#table.find(principal.discordId) !== undefined;
+  /**
+   * Whether somebody may do something. Who is no person may; an agent may what the person may who made its thread.
+   * @param channelId undefined: in no channel that is known, so roles in all channels count alone
+   */
+  may(principal: Principal, right: Right, channelId: string | undefined): boolean {
+    const discordId = this.#personOf(principal);
+    return discordId === undefined || mayDo(this.#roleOf(discordId, channelId), right);
   }
 
-  /** @throws AppError `forbidden`, which says who could, if it is a person without a role */
-  judge(principal: Principal): void {
-    if (this.may(principal)) return;
-    throw new AppError("forbidden", `You have no role that allows this. ${whoCould(this.#table.list())}`);
+  /** As {@link may}, in any channel. */
+  mayAnywhere(principal: Principal, right: Right): boolean {
+    const discordId = this.#personOf(principal);
+    return discordId === undefined || this.#anywhere(discordId).some((role) => mayDo(role, right));
   }
-}
 
-function whoCould(people: readonly PersonRow[]): string {
-  if (people.length === 0) return "Nobody has one: the relay says who has (ALLOWED_USER_IDS) when it starts.";
-  const named = people.slice(0, MAX_NAMED).map(({ id }) => `<@${id}>`);
-  const more = people.length > MAX_NAMED ? ` and ${people.length - MAX_NAMED} more` : "";
-  return `Makers could (ALLOWED_USER_IDS): ${named.join(", ")}${more}.`;
+  /** @throws AppError `forbidden`, which says who could */
+  judge(principal: Principal, right: Right, channelId: string | undefined): void {
+    const discordId = this.#personOf(principal);
+    if (discordId === undefined) return;
+    const role = this.#roleOf(discordId, channelId);
+    if (!mayDo(role, right)) this.#refuse(right, role, channelId);
+  }
+
+  /** As {@link judge}, in any channel; without a right, whether they have any role at all. @throws AppError `forbidden` */
+  judgeAnywhere(principal: Principal, right?: Right): void {
+    const discordId = this.#personOf(principal);
+    if (discordId === undefined) return;
+    const roles = this.#anywhere(discordId);
+    if (right === undefined ? roles.length > 0 : roles.some((role) => mayDo(role, right))) return;
+    this.#refuse(right ?? "read", roles[0], undefined);
+  }
+
+  /** A person acts, and has these roles at Discord. */
+  noteRoles(discordId: string, roles: readonly string[]): void {
+    this.#options.table.noteRoles(discordId, roles);
+  }
+
+  list(): PersonRow[] {
+    return [...this.#options.table.list()];
+  }
+
+  /**
+   * Gives somebody a role, or takes it back.
+   * @throws AppError `channel_fixed` if the relay's settings give it, `not_found` if there is none to take
+   */
+  set(request: RoleRequest): PersonRow[] {
+    const { table } = this.#options;
+    const known = table.find(request);
+    if (known?.isFixed)
+      throw new AppError(
+        "channel_fixed",
+        "role: the relay's own settings (ALLOWED_USER_IDS, ROLES) give it; change it there, and restart the relay.",
+      );
+    if (request.role === null && !known)
+      throw new AppError("not_found", `role: ${request.kind} ${request.id} has none there.`);
+    table.set(request);
+    return this.list();
+  }
+
+  #personOf(principal: Principal): string | undefined {
+    let one: Principal | undefined = principal;
+    for (let depth = 0; one?.kind === "thread" && depth < MAX_DEPTH; depth++)
+      one = this.#options.findMaker(one.threadId);
+    return one?.kind === "person" ? one.discordId : undefined;
+  }
+
+  #roleOf(id: string, channelId: string | undefined): Role | undefined {
+    const { table } = this.#options;
+    return roleIn(table.list(), { id, roles: table.rolesOf(id) }, channelId);
+  }
+
+  #anywhere(id: string): Role[] {
+    const { table } = this.#options;
+    return rolesAnywhere(table.list(), { id, roles: table.rolesOf(id) });
+  }
+
+  #refuse(right: Right, role: Role | undefined, channelId: string | undefined): never {
+    throw new AppError(
+      "forbidden",
+      refusalText(right, { role, grants: this.#options.table.list(), channelId }),
+    );
+  }
 }

@@ -2,7 +2,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../shared/errors.ts";
 import { discordIdSchema } from "../../shared/ids.ts";
-import { PERSON_HEADER, type Principal, person } from "../../shared/principal.ts";
+import { MAX_DISCORD_ROLES } from "../../shared/people-api.ts";
+import { PERSON_HEADER, type Principal, person, ROLES_HEADER } from "../../shared/principal.ts";
 
 /**
  * @param credential whom the request's credential is of
@@ -24,4 +25,19 @@ export function inNameOf(credential: Principal, headers: IncomingHttpHeaders): P
     throw new AppError("invalid_request", "Threadmux-Person: must be one Discord user id, 17 to 20 digits.");
   }
   return person(discordId);
+}
+
+/**
+ * @returns the roles at Discord that the request says its person has; undefined if it says nothing of them
+ * @throws AppError `invalid_request`
+ */
+export function rolesIn(headers: IncomingHttpHeaders): readonly string[] | undefined {
+  const told = headers[ROLES_HEADER];
+  if (told === undefined) return undefined;
+  const ids = String(told).split(",").filter(Boolean);
+  if (ids.length <= MAX_DISCORD_ROLES && ids.every((id) => discordIdSchema.safeParse(id).success)) return ids;
+  throw new AppError(
+    "invalid_request",
+    `Threadmux-Person-Roles: must be at most ${MAX_DISCORD_ROLES} ids of Discord's, separated by commas.`,
+  );
 }

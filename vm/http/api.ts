@@ -1,11 +1,14 @@
 /** The HTTP API: finds a request's route, and does with it what every route needs. No decision is made here. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parse as parseQuery } from "node:querystring";
+import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Principal } from "../../shared/principal.ts";
 import { PARAMS, type ParamName, type Route } from "../../shared/protocol/route.ts";
 import { API } from "../../shared/protocol/routes.ts";
+import type { People } from "../callers/people.ts";
 import type { Homes } from "../threads/homes.ts";
 import { isOfType, readJson } from "./body.ts";
 import { answer, parse } from "./exchange.ts";
@@ -18,7 +21,8 @@ export type ApiHandlers = { [Noun in keyof typeof API]: Handlers<(typeof API)[No
 export interface ApiServices {
   handlers: ApiHandlers;
   guard: Guard;
-  homes: Pick<Homes, "resolve">;
+  homes: Pick<Homes, "resolve" | "channelOf">;
+  people: Pick<People, "judge" | "judgeAnywhere">;
   log: Log;
 }
 
@@ -105,6 +109,7 @@ export class Api {
         request,
         response,
       } as unknown as Call<Route>;
+      if (by) this.#judge(route, by, call);
       response.statusCode = route.status;
       const reply = await handler(call);
       if (typeof route.reply === "string") return; // the handler wrote it
@@ -114,6 +119,32 @@ export class Api {
       answerFailure(log, error, { method: request.method ?? "", path: request.url ?? "" }, response);
     }
   }
+
+  /** @throws AppError `forbidden` */
+  #judge(route: Route, by: Principal, { params, body }: Pick<Call<Route>, "params" | "body">): void {
+    const { homes, people } = this.#services;
+    const right = route.right ?? "roles";
+    const { id, channelId }: { id?: ThreadId; channelId?: string } = params;
+    const places = [
+      ...(id === undefined ? [] : [homes.channelOf(id)]),
+      ...(channelId === undefined ? [] : [channelId]),
+      ...namedIn(body),
+    ];
+    if (places.length === 0 && route.method === "get") people.judgeAnywhere(by, right);
+    else for (const place of places.length === 0 ? [undefined] : places) people.judge(by, right, place);
+  }
+}
+
+const channelFields = z.object({
+  channelId: z.string().nullish(),
+  home: z.union([z.string(), z.object({ parentId: z.string().optional() })]).optional(),
+});
+
+/** The channels that a body names: its own, and that of its Discord thread. */
+function namedIn(body: unknown): string[] {
+  const { channelId, home } = channelFields.safeParse(body).data ?? {};
+  const parentId = typeof home === "object" ? home.parentId : undefined;
+  return [channelId, parentId].flatMap((id) => id ?? []);
 }
 
 async function readBody(

@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): RequestListener {
   const { homes, metrics, refusalLog, log } = options;
   const guard = new Guard(options);
   const requestLog = new RequestLog(log, refusalLog);
-  const api = new Api({ handlers: handlersOf(options), guard, homes, log });
+  const api = new Api({ handlers: handlersOf(options), guard, homes, people: options.people, log });
   const others = beside(options, guard);
   return (request, response) => {
     const { method = "" } = request;

@@ -8,7 +8,7 @@ import { CONSOLE, OWNER, type Principal, RELAY } from "../../shared/principal.ts
 import type { Route } from "../../shared/protocol/route.ts";
 import { isKnown, markKnown } from "../callers/known.ts";
 import type { People } from "../callers/people.ts";
-import { inNameOf } from "../callers/person.ts";
+import { inNameOf, rolesIn } from "../callers/person.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import { Addresses } from "./addresses.ts";
@@ -61,7 +61,7 @@ export interface GuardServices {
   checkRelayToken: TokenCheck;
   console: Pick<Console, "isSignedIn">;
   wrongTokens: WrongTokens;
-  people: Pick<People, "judge">;
+  people: Pick<People, "judgeAnywhere" | "noteRoles">;
 }
 
 /** Knows by its credential who sends a request: the one place where a principal is made of a request to the API. */
@@ -83,7 +83,10 @@ export class Guard {
     const named = inNameOf(principal, request.headers);
     if (route.access === "relay" && named.kind === "person")
       throw new AppError("forbidden", "Threadmux-Person: this is the relay's own affair, in nobody's name.");
-    this.#services.people.judge(named);
+    const { people } = this.#services;
+    const roles = rolesIn(request.headers);
+    if (named.kind === "person" && roles) people.noteRoles(named.discordId, roles);
+    people.judgeAnywhere(named);
     return named;
   }
 

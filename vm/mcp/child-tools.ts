@@ -102,6 +102,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
   return [
     {
       name: "spawn_thread",
+      right: "run",
       description:
         "Starts a child: another agent that does a part of your work in a thread of its own, at most as freely as you. With mode await you get its result, with async its id for wait_thread.",
       inputSchema: spawn,
@@ -114,6 +115,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "wait_thread",
+      right: "read",
       description:
         "Waits until a child of yours has ended its turn, or a person has paused it. Called again it tells the same result.",
       inputSchema: wait,
@@ -132,6 +134,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "list_threads",
+      right: "read",
       description:
         "You and your open children, each with its status, step and work; your parent and those beside you, if a thread spawned you.",
       inputSchema: z.strictObject({}),
@@ -151,6 +154,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "kill_thread",
+      right: "press",
       description: "Ends a child of yours with all that it started. Its files stay.",
       inputSchema: one,
       run: async ({ threadId: parentId, input }) => {

@@ -63,7 +63,7 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
         const { query, where } = search.parse(input);
         const fold = await agents.foldNow(threadId);
         const family = children.familyOf(threadId);
-        const mayOpenAll = (asker: string) => people.may(parsePrincipal(asker));
+        const mayOpenAll = (asker: string) => people.may(parsePrincipal(asker), "read", undefined);
         return memorySearch.ofAgent(threadId, { query, where, family, fold, mayOpenAll });
       },
     },

@@ -31,6 +31,7 @@ export interface SendFileOptions {
 export function sendFileTool(options: SendFileOptions): Tool {
   return {
     name: "send_file",
+    right: "read",
     description:
       "Sends a file of the working directory to the people of this thread (at most 10 MiB): a screenshot, a report, a build. They see it in their chat.",
     inputSchema,

@@ -9,6 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Right } from "../../shared/rights.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Tool } from "./tool.ts";
 
@@ -25,17 +26,25 @@ export interface McpRequest {
   signal: AbortSignal;
 }
 
+export interface McpServerOptions {
+  /** @throws AppError `forbidden` if the person who began the thread may not */
+  mayUse: (threadId: ThreadId, right: Right) => void;
+  log: Log;
+}
+
 export class McpServer {
   readonly #tools: readonly Tool[];
   /** Made for the first engine that asks. */
   readonly #descriptions: () => ReturnType<typeof describe>[];
+  readonly #mayUse: McpServerOptions["mayUse"];
   readonly #log: Log;
   /** By thread: how many calls are under way. */
   readonly #calls = new Map<string, number>();
 
-  constructor(tools: readonly Tool[], log: Log) {
+  constructor(tools: readonly Tool[], { mayUse, log }: McpServerOptions) {
     this.#tools = tools;
     this.#descriptions = lazy(() => tools.map(describe));
+    this.#mayUse = mayUse;
     this.#log = log;
   }
 
@@ -74,6 +83,7 @@ export class McpServer {
       if (call.callId !== undefined && call.callId.length > MAX_CALL_ID)
         throw new AppError("invalid_request", `The call's id is longer than ${MAX_CALL_ID} characters.`);
       if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
+      this.#judge(tool, threadId);
       this.#log.info({ threadId, tool: name }, "an agent uses a tool");
       return { content: [{ type: "text" as const, text: await tool.run(call) }] };
     } catch (error) {
@@ -85,6 +95,18 @@ export class McpServer {
       const left = (this.#calls.get(threadId) ?? 1) - 1;
       if (left > 0) this.#calls.set(threadId, left);
       else this.#calls.delete(threadId);
+    }
+  }
+
+  /** @throws AppError `forbidden` */
+  #judge({ right = "type" }: Tool, threadId: ThreadId): void {
+    try {
+      this.#mayUse(threadId, right);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      throw new AppError(error.code, `Refused to the person who began this thread: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 

@@ -1,6 +1,7 @@
 /** A tool that the sidecar offers to engines over the Model Context Protocol. */
 import type * as z from "zod";
 import type { ThreadId } from "../../shared/ids.ts";
+import type { Right } from "../../shared/rights.ts";
 
 export interface ToolCall {
   /** Whose token the caller has. */
@@ -21,6 +22,8 @@ export interface Tool {
   asksAs?: "nothing" | "Bash" | "Write";
   /** Whether a thread is offered it; not set: each is. */
   isFor?: (threadId: ThreadId) => boolean;
+  /** What the person needs who began the thread; without it `type`. */
+  right?: Right;
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
   run(call: ToolCall): Promise<string>;
 }

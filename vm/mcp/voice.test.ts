@@ -23,6 +23,7 @@ test("the same words to the same address are queued once, and count as the answe
       foldNow: async () => ({ turn: { turnId: "t1" } }),
       note: async (_: string, event: { messageId: string; callId: string }) => void noted.push(event),
     },
+    people: { may: () => true },
     now: () => 1_000,
   } as unknown as VoiceOptions);
   const [to] = voice.addressesOf(threadId);

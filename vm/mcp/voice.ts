@@ -6,10 +6,16 @@ import { createHash } from "node:crypto";
 import { MAIN_AGENT } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
-import { parseAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
+import {
+  parseAddress,
+  person as personPrincipal,
+  printAddress,
+  printThreadAddress,
+} from "../../shared/principal.ts";
 import { findDiscordMessage } from "../../shared/voice-api.ts";
 import type { Agents } from "../agents/agents.ts";
 import { Sources } from "../agents/sources.ts";
+import type { People } from "../callers/people.ts";
 import type { Store } from "../store/store.ts";
 
 /** The most messages of one turn. */
@@ -22,6 +28,7 @@ const SAME_MS = 10 * 60_000;
 export interface VoiceOptions {
   store: Store;
   agents: Pick<Agents, "foldNow" | "note">;
+  people: Pick<People, "may">;
   now: () => number;
 }
 
@@ -58,10 +65,10 @@ export class Voice {
 
   /** Where it may write in Discord now: each channel that it hears, and whom it heard there. */
   addressesOf(threadId: ThreadId): string[] {
-    const { people, spoken } = this.#options.store;
+    const { spoken } = this.#options.store;
     return this.channelsOf(threadId).flatMap((channelId) => {
       const channel = this.#sources.channelHandle(channelId);
-      const heard = spoken.listHeard(threadId, channelId).filter((id) => people.find(id) !== undefined);
+      const heard = spoken.listHeard(threadId, channelId).filter((id) => this.#mayHear(id, channelId));
       const persons = heard.map((id) => printAddress({ channel, person: this.#sources.personHandle(id) }));
       return [printAddress({ channel }), ...persons];
     });
@@ -119,14 +126,19 @@ export class Voice {
 
   /** @throws AppError `not_found`, which lists what is open */
   #resolve(threadId: ThreadId, to: string): Place {
-    const { handles, people } = this.#options.store;
+    const { handles } = this.#options.store;
     const { channel, person } = parseAddress(to) ?? {};
     const channelId = this.channelsOf(threadId).find((id) => this.#sources.channelHandle(id) === channel);
     if (channelId === undefined) throw this.#closed(threadId, to);
     if (person === undefined) return { address: to, channelId };
     const personId = handles.findId("person", person);
-    if (personId === undefined || people.find(personId) === undefined) throw this.#closed(threadId, to);
+    if (personId === undefined || !this.#mayHear(personId, channelId)) throw this.#closed(threadId, to);
     return { address: to, channelId, personId };
+  }
+
+  /** Who has lost their role is written to no more. */
+  #mayHear(discordId: string, channelId: DiscordId): boolean {
+    return this.#options.people.may(personPrincipal(discordId), "read", channelId);
   }
 
   #closed(threadId: ThreadId, to: string): AppError {

@@ -65,6 +65,11 @@ export class ChannelTable {
     return rows.filter(({ id }, at) => rows.findIndex((row) => row.id === id) === at);
   }
 
+  /** What is kept with the channels is another one now: who may what in them. */
+  noteChange(): void {
+    this.#onChange();
+  }
+
   /** Another text whenever a row's settings are others than before, and after each start. */
   get revision(): string {
     return this.#revision;

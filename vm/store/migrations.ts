@@ -290,6 +290,19 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX job_runs_of_thread ON job_runs (thread_id) WHERE thread_id IS NOT NULL;
   `,
   VOICE_SCHEMA,
+  `
+  CREATE TABLE grants (
+    kind       TEXT NOT NULL CHECK (kind IN ('user', 'role')),
+    id         TEXT NOT NULL,
+    channel_id TEXT NOT NULL,
+    role       TEXT NOT NULL,
+    is_fixed   INTEGER NOT NULL,
+    PRIMARY KEY (kind, id, channel_id, is_fixed)
+  ) STRICT;
+  INSERT INTO grants (kind, id, channel_id, role, is_fixed) SELECT 'user', id, '', 'owner', 1 FROM people;
+  ALTER TABLE people DROP COLUMN role;
+  ALTER TABLE people ADD COLUMN roles TEXT NOT NULL DEFAULT '[]';
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,43 +1,155 @@
-/** Who in Discord has a role, as the relay wrote it last. */
-import { type PersonRow, peopleReplySchema, type ToldPerson } from "../../shared/people-api.ts";
+/** Who has a role, and what is known of people in Discord. A role that the relay's settings give stands before others. */
+import * as z from "zod";
+import {
+  type PersonRow,
+  peopleReplySchema,
+  type RoleRequest,
+  type ToldPerson,
+} from "../../shared/people-api.ts";
 import type { Database } from "./database.ts";
+
+/** Of so many people is kept what they are called and which roles they have at Discord. */
+const MAX_KNOWN = 10_000;
+/** A role in all channels. */
+const ALL = "";
+
+const knownSchema = z.array(z.object({ id: z.string(), handle: z.string().nullable(), roles: z.string() }));
+const rolesSchema = z.array(z.string());
+const grantsSchema = z.array(
+  z
+    .object({
+      kind: z.string(),
+      id: z.string(),
+      channel_id: z.string(),
+      role: z.string(),
+      is_fixed: z.number(),
+    })
+    .transform(({ channel_id, is_fixed, ...grant }) => ({
+      ...grant,
+      channelId: channel_id === ALL ? null : channel_id,
+      isFixed: is_fixed === 1,
+    })),
+);
+
+interface Known {
+  handle: string | null;
+  /** At Discord. */
+  roles: readonly string[];
+}
 
 export class PeopleTable {
   readonly #db: Database;
-  readonly #clear;
-  readonly #insert;
+  readonly #clearFixed;
+  readonly #put;
+  readonly #remove;
   readonly #list;
+  readonly #putKnown;
+  readonly #prune;
+  readonly #onChange: () => void;
   /** Asked for each request that is made in a person's name. */
-  #people: ReadonlyMap<string, PersonRow>;
+  #grants: readonly PersonRow[] = [];
+  readonly #known: Map<string, Known>;
 
-  constructor(db: Database) {
+  /** @param onChange is told that somebody's role is another one now. */
+  constructor(db: Database, onChange: () => void) {
     this.#db = db;
-    this.#clear = db.prepare("DELETE FROM people");
-    this.#insert = db.prepare("INSERT INTO people (id, role, handle) VALUES (@id, @role, @handle)");
-    this.#list = db.prepare("SELECT id, role, handle FROM people ORDER BY rowid");
-    this.#people = this.#read();
+    this.#onChange = onChange;
+    this.#clearFixed = db.prepare("DELETE FROM grants WHERE is_fixed = 1");
+    this.#put = db.prepare(
+      `INSERT INTO grants (kind, id, channel_id, role, is_fixed) VALUES (@kind, @id, @channelId, @role, @isFixed)
+       ON CONFLICT DO UPDATE SET role = @role`,
+    );
+    this.#remove = db.prepare(
+      "DELETE FROM grants WHERE kind = @kind AND id = @id AND channel_id = @channelId AND is_fixed = 0",
+    );
+    this.#list = db.prepare(
+      "SELECT kind, id, channel_id, role, is_fixed FROM grants ORDER BY is_fixed DESC, rowid",
+    );
+    this.#putKnown = db.prepare(
+      `INSERT INTO people (id, handle, roles) VALUES (@id, @handle, @roles)
+       ON CONFLICT DO UPDATE SET handle = @handle, roles = @roles`,
+    );
+    this.#prune = db.prepare(
+      `DELETE FROM people WHERE rowid IN (SELECT rowid FROM people ORDER BY rowid DESC LIMIT -1 OFFSET ${MAX_KNOWN})`,
+    );
+    const known = knownSchema.parse(db.prepare("SELECT id, handle, roles FROM people").all());
+    this.#known = new Map(
+      known.map(({ id, handle, roles }) => [id, { handle, roles: rolesSchema.parse(JSON.parse(roles)) }]),
+    );
+    this.#grants = this.#read();
   }
 
-  find(discordId: string): PersonRow | undefined {
-    return this.#people.get(discordId);
+  /** Those of the relay's settings first. */
+  list(): readonly PersonRow[] {
+    return this.#grants;
   }
 
-  list(): PersonRow[] {
-    return [...this.#people.values()];
+  /** The roles at Discord that a person had when they acted last. */
+  rolesOf(discordId: string): readonly string[] {
+    return this.#known.get(discordId)?.roles ?? [];
   }
 
-  /** These, and nobody else. */
-  replace(people: readonly ToldPerson[]): void {
-    const rows = people.map(({ id, role, handle = this.find(id)?.handle ?? null }) => ({ id, role, handle }));
-    this.#db.transaction(() => {
-      this.#clear.run();
-      for (const row of rows) this.#insert.run(row);
+  /** What others call a person; undefined if nobody has said. */
+  handleOf(discordId: string): string | undefined {
+    return this.#known.get(discordId)?.handle ?? undefined;
+  }
+
+  /** A person acts, and has these roles at Discord. */
+  noteRoles(discordId: string, roles: readonly string[]): void {
+    const before = this.#known.get(discordId);
+    if (JSON.stringify(before?.roles ?? []) === JSON.stringify(roles)) return;
+    this.#note(discordId, { handle: before?.handle ?? null, roles });
+  }
+
+  find({ kind, id, channelId }: Pick<RoleRequest, "kind" | "id" | "channelId">): PersonRow | undefined {
+    return this.#grants.find((row) => row.kind === kind && row.id === id && row.channelId === channelId);
+  }
+
+  /** The relay's settings name these, and nobody else. */
+  replaceFixed(people: readonly ToldPerson[]): void {
+    this.#change(() => {
+      this.#clearFixed.run();
+      for (const { kind, id, channelId, role, handle } of people) {
+        this.#put.run({ kind, id, channelId: channelId ?? ALL, role, isFixed: 1 });
+        if (kind === "user" && handle !== undefined) this.#note(id, { roles: this.rolesOf(id), handle });
+      }
     });
-    this.#people = this.#read();
   }
 
-  #read(): ReadonlyMap<string, PersonRow> {
-    const { people } = peopleReplySchema.parse({ people: this.#list.all() });
-    return new Map(people.map((person) => [person.id, person]));
+  /** Of somebody to whom the relay's settings give none there. */
+  set({ kind, id, channelId, role }: RoleRequest): void {
+    const where = { kind, id, channelId: channelId ?? ALL };
+    this.#change(() => {
+      if (role === null) this.#remove.run(where);
+      else this.#put.run({ ...where, role, isFixed: 0 });
+    });
+  }
+
+  #note(id: string, known: Known): void {
+    this.#putKnown.run({ id, handle: known.handle, roles: JSON.stringify(known.roles) });
+    if (!this.#known.has(id) && this.#known.size >= MAX_KNOWN) this.#prune.run();
+    this.#known.set(id, known);
+    this.#grants = this.#read();
+  }
+
+  #change(work: () => void): void {
+    const before = JSON.stringify(this.#grants.map(({ handle, ...grant }) => grant));
+    this.#db.transaction(work);
+    this.#grants = this.#read();
+    if (JSON.stringify(this.#grants.map(({ handle, ...grant }) => grant)) !== before) this.#onChange();
+  }
+
+  #read(): readonly PersonRow[] {
+    const rows = grantsSchema.parse(this.#list.all());
+    const handleOf = ({ kind, id }: { kind: string; id: string }) =>
+      kind === "user" ? (this.#known.get(id)?.handle ?? null) : null;
+    const { people } = peopleReplySchema.parse({
+      people: rows.map((row) => ({ ...row, handle: handleOf(row) })),
+    });
+    const isFirst = (row: PersonRow) =>
+      people.find(
+        ({ kind, id, channelId }) => kind === row.kind && id === row.id && channelId === row.channelId,
+      ) === row;
+    return people.filter(isFirst);
   }
 }

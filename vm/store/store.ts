@@ -69,6 +69,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
   const db = new Database(file);
   try {
     const events = new EventTable(db);
+    const channels = new ChannelTable(db, () => onChange(CHANNELS));
     return {
       events,
       threads: new ThreadTable(db, onChange, events),
@@ -82,11 +83,11 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       asks: new AskTable(db),
       homes: new HomeTable(db, () => onChange(HOMELESS)),
       budgets: new BudgetTable(db),
-      people: new PeopleTable(db),
+      people: new PeopleTable(db, () => channels.noteChange()),
       handles: new HandleTable(db),
       spoken: new SpokenTable(db, () => onChange(SPOKEN)),
       hookRequests: new HookRequestTable(db),
-      channels: new ChannelTable(db, () => onChange(CHANNELS)),
+      channels,
       jobs: new JobTable(db),
       jobRuns: new JobRunTable(db),
       memoryWrites: new MemoryWriteTable(db),

@@ -40,6 +40,11 @@ export class Homes {
     this.#store = store;
   }
 
+  /** The channel that a thread is in, or is to be made in; undefined if nobody has said. */
+  channelOf(threadId: ThreadId): DiscordId | undefined {
+    return this.#store.homes.find(threadId)?.parentId ?? undefined;
+  }
+
   /**
    * What callers call a thread → its id: its own or its Discord thread's id, its name, its number, its title, in this
    * order. What is none of them counts as an id, of a thread that is not there.

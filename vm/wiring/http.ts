@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { threadPrincipal } from "../../shared/principal.ts";
 import { EngineList } from "../agents/engine-list.ts";
-import { People } from "../callers/people.ts";
+import { type People, peopleOf } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
 import { createConsole } from "../console/routes.ts";
@@ -27,7 +28,7 @@ import { childTools } from "../mcp/child-tools.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
-import { McpServer } from "../mcp/server.ts";
+import { McpServer, type McpServerOptions } from "../mcp/server.ts";
 import type { Tool } from "../mcp/tool.ts";
 import { voiceTools } from "../mcp/voice-tools.ts";
 import { Ledgers } from "../threads/ledgers.ts";
@@ -99,7 +100,7 @@ export async function openDoor({
   metrics.watchEvents(events);
   const app = createApp({
     ...operations,
-    mcp: new McpServer(toolsOf(operations, storage, { jobs, jobNews, now }), log),
+    mcp: createMcp({ operations, storage, jobs, jobNews, now, log }),
     events,
     ledgers: new Ledgers(store, operations.homes),
     repos: new Repos(reposDir, config.threadEnv),
@@ -107,7 +108,7 @@ export async function openDoor({
     checkToken,
     checkRelayToken: createTokenCheck(relayToken),
     wrongTokens,
-    ...{ store, people: new People(store.people) },
+    ...{ store, people: peopleOf(store) },
     refusalLog,
     console,
     getHealth: createHealth({
@@ -146,6 +147,22 @@ function createEngines({ config, ownPrograms, now }: Setting, { reposDir, stateD
   return new EngineList({ settings, ownPrograms, threadEnv, threadDirs: [reposDir, stateDir], now });
 }
 
+function createMcp({
+  operations,
+  storage,
+  log,
+  ...rest
+}: Pick<DoorOptions, "operations" | "storage" | "jobs" | "jobNews"> &
+  Pick<Setting, "now" | "log">): McpServer {
+  const options = { mayUse: mayUse(peopleOf(storage.store), operations), log };
+  return new McpServer(toolsOf(operations, storage, rest), options);
+}
+
+/** An agent may what the person may who began its thread, in that thread's channel. */
+function mayUse(people: People, { homes }: Pick<Operations, "homes">): McpServerOptions["mayUse"] {
+  return (threadId, right) => people.judge(threadPrincipal(threadId), right, homes.channelOf(threadId));
+}
+
 /** What agents may call. */
 function toolsOf(
   operations: Operations,
@@ -158,7 +175,7 @@ function toolsOf(
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
     messageTool({ ...operations, isFor: (threadId) => !hasVoice(threadId) }),
-    ...memoryTools({ ...operations, people: new People(store.people) }),
+    ...memoryTools({ ...operations, people: peopleOf(store) }),
     reportTool({ store, news }),
     ...agentJobTools({ ...operations, store, jobs, now }),
     ...voiceTools({ ...operations, isFor: hasVoice }),

@@ -7,7 +7,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { usualProgram } from "../agents/launch.ts";
-import { People } from "../callers/people.ts";
+import { peopleOf } from "../callers/people.ts";
 import { Reader } from "../hooks/reader.ts";
 import { HookSecrets } from "../hooks/secrets.ts";
 import type { Metrics } from "../http/metrics.ts";
@@ -42,7 +42,7 @@ export function createJobs(
   metrics: Pick<Metrics, "jobRuns" | "jobLateSeconds" | "jobUsd">,
 ): WiredJobs {
   const { store, config, agentKind, now } = common;
-  const people = new People(store.people);
+  const people = peopleOf(store);
   const isThere = (name: string) => isOpen(store.threads.find(threadOf(name))?.status ?? "killed");
   const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
   const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
@@ -59,7 +59,7 @@ export function createJobs(
   const jobNews = new JobNews(common);
   const runs = new Runs({ ...common, targets, news: jobNews, onEnd });
   const mayStill = (maker: Principal) =>
-    people.may(maker) && (maker.kind !== "thread" || isThere(maker.threadId));
+    people.may(maker, "jobs", undefined) && (maker.kind !== "thread" || isThere(maker.threadId));
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;

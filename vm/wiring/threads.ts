@@ -16,6 +16,7 @@ import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
 import { Spoken } from "../agents/spoken.ts";
 import { ThreadDetails } from "../agents/thread-details.ts";
+import { peopleOf } from "../callers/people.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
@@ -161,7 +162,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     messages: new Messages({ ...common, agents, children, marks }),
     mainAgents: new MainAgents({ ...common, creation }),
     spoken: new Spoken({ ...common, inputs }),
-    voice: new Voice({ ...common, agents }),
+    voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     kill,
   };
 }

@@ -8,6 +8,7 @@
 import type { ChannelRequest } from "../../../shared/channel-api.ts";
 import type { DiscordId, ThreadName } from "../../../shared/ids.ts";
 import type { Log } from "../../../shared/log.ts";
+import type { Right } from "../../../shared/rights.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import type { Button, Filled, Form, Reply, Select } from "./controls.ts";
 import type { Part } from "./parts.ts";
@@ -51,7 +52,7 @@ export interface ActionContext {
     killAndTell(threadId: DiscordId, userId: string): Promise<unknown>;
   };
   inputs: {
-    sendAfterAll(threadId: DiscordId, messageId: DiscordId): Promise<void>;
+    sendAfterAll(threadId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<void>;
     typeAnyway(threadId: DiscordId, messageId: DiscordId): Promise<void>;
     resumeAndSend(threadId: DiscordId, messageId: DiscordId, userId: string): Promise<void>;
     takeRest(from: DiscordId, messageId: DiscordId, into: DiscordId): Promise<void>;
@@ -60,11 +61,13 @@ export interface ActionContext {
     goOnHere(pressed: MessagePress): Promise<void>;
     startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<DiscordId>;
   };
-  /** Takes what was written in a channel. Resolves to false if that is none that is served. */
-  channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId): Promise<boolean> };
+  /**
+   * Takes what was written in a channel, in the name of its writer or of who lets it in. Resolves to false if the channel
+   * is none that is served.
+   */
+  channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<boolean> };
   /** Changes a channel's settings; resolves to what is shown of it then. */
-  here: { set(channelId: DiscordId, request: ChannelRequest, vm: Vm): Promise<Reply> };
-  allowedUserIds: ReadonlySet<string>;
+  here: { set(channelId: DiscordId, request: ChannelRequest, vm: Vm, userId: string): Promise<Reply> };
   now: () => number;
   log: Log;
 }
@@ -76,18 +79,13 @@ export interface MessagePress {
   userId: string;
 }
 
-/** Who may press a button. */
-export type MayPress = (userId: string, context: Pick<ActionContext, "allowedUserIds">) => boolean;
-
-/** Everybody who may use the bot. */
-export const people: MayPress = (userId, { allowedUserIds }) => allowedUserIds.has(userId);
-
 interface Definition<Value> {
   /** The beginning of its ids; no other action has it. */
   readonly name: string;
   /** The rest of an id, in this order. */
   readonly parts: { readonly [Key in keyof Value]: Part<Value[Key]> };
-  readonly mayPress: MayPress;
+  /** What a person needs to press it. */
+  readonly right: Right;
   readonly first: FirstAnswer;
   /** It is about a session: the sidecar's `not_found` means that this is over. */
   readonly isOfSession?: true;
@@ -108,7 +106,7 @@ export interface Pressed {
 
 export interface AnyAction {
   readonly name: string;
-  readonly mayPress: MayPress;
+  readonly right: Right;
   readonly first: FirstAnswer;
   readonly isOfSession: boolean;
   /** The parts of its ids, by what they are called in the value. */
@@ -127,7 +125,7 @@ export interface Action<Value> extends AnyAction {
 }
 
 export function action<Value extends object>(definition: Definition<Value>): Action<Value> {
-  const { name, mayPress, first, isOfSession = false } = definition;
+  const { name, right, first, isOfSession = false } = definition;
   const parts = Object.entries(definition.parts) as [keyof Value & string, Part<Value[keyof Value]>][];
 
   const write = (value: Value) =>
@@ -146,7 +144,7 @@ export function action<Value extends object>(definition: Definition<Value>): Act
     return parse(id) === undefined ? undefined : id;
   };
   const made: Action<Value> = {
-    ...{ name, mayPress, first, isOfSession, findId },
+    ...{ name, right, first, isOfSession, findId },
     parts: definition.parts as Readonly<Record<string, Part<never>>>,
     buttons: (value, label, style) => {
       const id = findId(value);

@@ -5,6 +5,8 @@ import { describeLimit } from "../../../shared/agent/limits.ts";
 import { CHANNEL_MODES, type ChannelMode, type ChannelRow } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
+import type { PersonRow } from "../../../shared/people-api.ts";
+import { ROLES, type Role } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { hereDir } from "../../actions/here-dir.ts";
 import { hereMode } from "../../actions/here-mode.ts";
@@ -13,6 +15,8 @@ import { clip, directoryChoice, inlineCode } from "../../texts.ts";
 /** Two rows of Discord's: more are found by the completion of `dir`. */
 const MAX_DIRS = 10;
 const MAX_VALUE = 100;
+/** So many of each role. */
+const MAX_NAMED = 8;
 
 const MODES: Record<ChannelMode, { label: string; text: string }> = {
   off: { label: "Commands alone", text: "does nothing; `/agent` and `/terminal` begin threads here" },
@@ -29,14 +33,21 @@ export interface HereOptions {
   problem: string | null;
   /** That a newcomer may choose from. */
   dirs: readonly { dir: string; branch?: string | undefined; dirty?: boolean | undefined }[];
+  /** Who has a role in it. */
+  people: readonly PersonRow[];
   /** Whether the person may change it. */
   mayChange: boolean;
 }
 
-export function hereReply({ channelId, row, problem, dirs, mayChange }: HereOptions): Reply {
+export function hereReply({ channelId, row, problem, dirs, people, mayChange }: HereOptions): Reply {
   const warning = problem === null ? [] : [`⚠️ I can't serve it now: ${problem}`];
   if (!row) return unserved({ channelId, dirs, mayChange, warning });
-  const lines = [`📌 **<#${channelId}>** is a project.`, ...warning, ...settingLines(row)];
+  const lines = [
+    `📌 **<#${channelId}>** is a project.`,
+    ...warning,
+    ...settingLines(row),
+    peopleLine(people),
+  ];
   if (row.isFixed)
     lines.push(
       "-# The relay's own settings (`DISCORD_CHANNEL_ID`, `CHANNEL_MODE`, `CHANNEL_DIR`) name this channel: they alone change it.",
@@ -92,6 +103,19 @@ function settingLines(row: ChannelRow): string[] {
     worktree ? "each in a git worktree of its own" : "in that directory",
   ];
   return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
+}
+
+/** The nearest ones, each with a mention that notifies nobody. */
+function peopleLine(people: readonly PersonRow[]): string {
+  const ofRole = (role: Role) => {
+    const names = people
+      .filter((one) => one.role === role)
+      .map(({ kind, id }) => (kind === "user" ? `<@${id}>` : `<@&${id}>`));
+    const shown = names.slice(0, MAX_NAMED).join(" ");
+    const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+    return names.length === 0 ? [] : [`${role} ${shown}${more}`];
+  };
+  return `Who may: ${ROLES.flatMap(ofRole).join(" · ") || "nobody"}`;
 }
 
 function code(value: string): string {

@@ -47,6 +47,7 @@ addDirectiveOptions(definition);
 
 export const agent: Command = {
   definition: definition.toJSON(),
+  right: "run",
   isPrivate: false,
   run: async (interaction, context) => {
     const { options } = interaction;

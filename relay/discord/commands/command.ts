@@ -1,14 +1,17 @@
 /** What a slash command is, and what several of them need. */
 import type {
+  AutocompleteInteraction,
   ChatInputCommandInteraction,
   RESTPostAPIChatInputApplicationCommandsJSONBody,
   SlashCommandStringOption,
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
+import type { Right } from "../../../shared/rights.ts";
 import type { LiveThread } from "../../kinds/kind.ts";
 import type { Screenshots } from "../../screenshot/screenshot.ts";
 import type { Vm, VmThread } from "../../sidecar/vm.ts";
 import { threadWaitText } from "../../texts.ts";
+import type { Access } from "../../threads/access.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Channels } from "../../threads/channels.ts";
 import type { Endings } from "../../threads/endings.ts";
@@ -32,7 +35,7 @@ export interface CommandContext {
   beginnings: Beginnings;
   endings: Endings;
   screenshots: Screenshots;
-  allowedUserIds: ReadonlySet<string>;
+  access: Access;
   /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
   listMinutes: number;
   now: () => number;
@@ -41,6 +44,8 @@ export interface CommandContext {
 export interface Command {
   definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
   /** Whether only the person who asked sees the answer. */
+  /** What a person needs to use it. */
+  right: Right | ((interaction: ChatInputCommandInteraction | AutocompleteInteraction) => Right);
   isPrivate: boolean | ((interaction: ChatInputCommandInteraction) => boolean);
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
 }

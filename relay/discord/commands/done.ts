@@ -6,6 +6,7 @@ export const done: Command = {
     .setName("done")
     .setDescription("End what runs in this thread and archive it")
     .toJSON(),
+  right: "press",
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {
     const { threadId } = liveThreadHere(interaction, threads);

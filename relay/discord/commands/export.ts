@@ -12,6 +12,7 @@ export const exported: Command = {
     .setName("export")
     .setDescription("Get this thread's whole output as a file")
     .toJSON(),
+  right: "read",
   isPrivate: false,
   run: async (interaction, { threads }) => {
     const thread = threadHere(interaction, threads);

@@ -3,12 +3,17 @@ import { allModes } from "../../../shared/agent/engines/engines.ts";
 import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
 import { CHANNEL_MODES, type ChannelRequest } from "../../../shared/channel-api.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { type DiscordId, discordIdSchema } from "../../../shared/ids.ts";
+import type { RoleRequest } from "../../../shared/people-api.ts";
+import { ROLES } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { toMessage } from "../buttons.ts";
 import { channelOf } from "./channel-here.ts";
 import { type Command, dirOption, USUAL } from "./command.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "./limit-options.ts";
 
+/** In place of a role. */
+const NO_ROLE = "none";
 /** As long as the sidecar takes a name. */
 const MAX_NAME = 200;
 
@@ -49,24 +54,41 @@ definition.addBooleanOption((option) =>
     .setDescription("Its agents work in a git worktree each, if nobody says otherwise"),
 );
 addLimitOptions(definition, " for each of its agents; 0 takes this limit away");
+definition.addMentionableOption((option) =>
+  option
+    .setName("who")
+    .setDescription("A person, or a role at Discord, whom you give a role in this channel"),
+);
+definition.addStringOption((option) =>
+  option
+    .setName("role")
+    .setDescription("What they may in this channel; none takes it back")
+    .addChoices(...[...ROLES, NO_ROLE].map((name) => ({ name, value: name }))),
+);
 definition.addBooleanOption((option) =>
   option.setName("remove").setDescription("Serve this channel no more; its threads go on"),
 );
 
 export const here: Command = {
   definition: definition.toJSON(),
+  right: "read",
   isPrivate: true,
   run: async (interaction, context) => {
     const channelId = channelOf(interaction, context.threads);
+    const userId = interaction.user.id;
     const request = requestOf(interaction);
     const isNamed = Object.keys(request).length > 0;
     const isRemoved = interaction.options.getBoolean("remove") === true;
+    const role = roleOf(interaction, channelId);
+    if ([isNamed, isRemoved, role !== undefined].filter(Boolean).length > 1 && role)
+      throw new AppError("invalid_request", "who: must stand alone with role, without other options.");
     if (isRemoved && isNamed)
       throw new AppError("invalid_request", "remove: must stand alone, without other options.");
     try {
-      if (isRemoved) await answer(interaction, context.here.remove(channelId, context.vm));
-      else if (isNamed) await answer(interaction, context.here.set(channelId, request, context.vm));
-      else await answer(interaction, context.here.show(channelId, context.vm));
+      if (role) await answer(interaction, context.here.setRole(channelId, role, context.vm, userId));
+      else if (isRemoved) await answer(interaction, context.here.remove(channelId, context.vm));
+      else if (isNamed) await answer(interaction, context.here.set(channelId, request, context.vm, userId));
+      else await answer(interaction, context.here.show(channelId, context.vm, userId));
     } catch (error) {
       throw byOptions(error);
     }
@@ -75,6 +97,17 @@ export const here: Command = {
 
 async function answer(interaction: ChatInputCommandInteraction, reply: Promise<Reply>): Promise<void> {
   await interaction.editReply(toMessage(await reply));
+}
+
+/** @throws AppError `invalid_request` if one of the two options is missing */
+function roleOf({ options }: ChatInputCommandInteraction, channelId: DiscordId): RoleRequest | undefined {
+  const who = options.get("who");
+  const name = options.getString("role");
+  if (who === null && name === null) return undefined;
+  if (who === null) throw new AppError("invalid_request", "who: say who is to have that role.");
+  if (name === null) throw new AppError("invalid_request", "role: say which role they are to have.");
+  const role = ROLES.find((one) => one === name) ?? null;
+  return { kind: who.role ? "role" : "user", id: discordIdSchema.parse(who.value), channelId, role };
 }
 
 function requestOf(interaction: ChatInputCommandInteraction): ChannelRequest {

@@ -11,6 +11,7 @@ export const inbox: Command = {
     .setName("inbox")
     .setDescription("Show what needs you: open asks, failures, and turns that have ended")
     .toJSON(),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm }) => {
     const items = (await vm.listInbox()).filter(

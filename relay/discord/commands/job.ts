@@ -57,6 +57,7 @@ const add: Part = {
           .setDescription("Dollars for all runs of a day (5)")
           .setMinValue(0.0001),
       ),
+  right: "jobs",
   isPrivate: false,
   run: async (interaction, { vm }) => {
     const request = requestOf(interaction);
@@ -82,6 +83,7 @@ const add: Part = {
 
 const list: Part = {
   define: (part) => part.setName("list").setDescription("Which jobs there are, and when each is due next"),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm }) => {
     const jobs = await vm.jobs.list();
@@ -96,6 +98,7 @@ const history: Part = {
       .setName("history")
       .setDescription("The last runs of a job, and why each did not begin or failed")
       .addStringOption(jobOption),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm }) => {
     const name = interaction.options.getString("job", true);
@@ -118,6 +121,7 @@ function simple(
 ): Part {
   return {
     define: (part) => part.setName(name).setDescription(description).addStringOption(jobOption),
+    right: "jobs",
     isPrivate: false,
     run: async (interaction, context) => {
       const job = interaction.options.getString("job", true);
@@ -158,6 +162,7 @@ for (const { define } of Object.values(PARTS))
 
 export const job: Command = {
   definition: builder.toJSON(),
+  right: ({ options }) => getPart(options.getSubcommand()).right,
   isPrivate: (interaction) => getPart(interaction.options.getSubcommand()).isPrivate,
   run: (interaction, context) => getPart(interaction.options.getSubcommand()).run(interaction, context),
 };

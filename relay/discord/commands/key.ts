@@ -14,6 +14,7 @@ export const key: Command = {
         .setAutocomplete(true),
     )
     .toJSON(),
+  right: "type",
   isPrivate: true,
   run: async (interaction, { threads }) => {
     const thread = liveThreadHere(interaction, threads);

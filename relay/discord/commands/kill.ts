@@ -15,6 +15,7 @@ export const kill: Command = {
       option.setName("thread").setDescription("Which one").setRequired(true).setAutocomplete(true),
     )
     .toJSON(),
+  right: "press",
   isPrivate: false,
   run: async (interaction, context) => {
     const { vm, threads, endings } = context;

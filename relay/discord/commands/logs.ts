@@ -23,6 +23,7 @@ export const logs: Command = {
     )
     .addStringOption(dirOption("Directory from which files are named; left out, the channel's"))
     .toJSON(),
+  right: "run",
   isPrivate: false,
   run: async (interaction, context) => {
     const { dir, channelId } = chosenPlace(interaction, context, interaction.options.getString("dir"));

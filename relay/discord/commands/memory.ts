@@ -29,6 +29,7 @@ const search: Part = {
           .setDescription("In both, or in one of them")
           .addChoices({ name: "memories", value: "memory" }, { name: "transcripts", value: "transcripts" }),
       ),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm }) => {
     const query = interaction.options.getString("query", true);
@@ -47,6 +48,7 @@ const show: Part = {
       .setName("show")
       .setDescription("A file of a memory, and who wrote it last")
       .addStringOption(fileOption),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm }) => {
     const file = await vm.memory.get({ path: interaction.options.getString("file", true) });
@@ -65,6 +67,7 @@ const forget: Part = {
       .setName("forget")
       .setDescription("Remove a file of a memory; Undo brings it back")
       .addStringOption(fileOption),
+  right: "decide",
   isPrivate: false,
   run: async (interaction, { vm }) => {
     const { path, writeId } = await vm.memory.forget({ path: interaction.options.getString("file", true) });
@@ -88,6 +91,7 @@ for (const { define } of Object.values(PARTS)) builder.addSubcommand((part) => d
 
 export const memory: Command = {
   definition: builder.toJSON(),
+  right: ({ options }) => getPart(options.getSubcommand()).right,
   isPrivate: (interaction) => getPart(interaction.options.getSubcommand()).isPrivate,
   run: (interaction, context) => getPart(interaction.options.getSubcommand()).run(interaction, context),
 };

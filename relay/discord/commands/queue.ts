@@ -19,6 +19,7 @@ export const queue: Command = {
         .setMaxLength(MAX_OPTION_CHARACTERS),
     )
     .toJSON(),
+  right: "press",
   isPrivate: false,
   run: async (interaction, { threads }) => {
     const thread = threads.find(placeOf(interaction));

@@ -12,6 +12,7 @@ export const resize: Command = {
       option.setName("rows").setDescription("Rows").setRequired(true).setMinValue(5).setMaxValue(200),
     )
     .toJSON(),
+  right: "press",
   isPrivate: true,
   run: async (interaction, { threads }) => {
     const thread = threadHere(interaction, threads);

@@ -7,6 +7,7 @@ export const screenshot: Command = {
     .setName("screenshot")
     .setDescription("Show this thread's terminal as a picture, with its colours")
     .toJSON(),
+  right: "read",
   isPrivate: false,
   run: async (interaction, { threads, screenshots }) => {
     const screen = await threadHere(interaction, threads).getScreen({ format: "ansi" });

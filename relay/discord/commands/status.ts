@@ -11,6 +11,7 @@ const MAX_PROBLEM = 400;
 
 export const status: Command = {
   definition: new SlashCommandBuilder().setName("status").setDescription("List the open threads").toJSON(),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm, threads, listMinutes, now }) => {
     const open = await vm.listThreads();

@@ -18,6 +18,7 @@ addBudgetOptions(definition);
 
 export const terminal: Command = {
   definition: definition.toJSON(),
+  right: "run",
   isPrivate: false,
   run: async (interaction, context) => {
     const command = interaction.options.getString("command", true);

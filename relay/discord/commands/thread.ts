@@ -43,6 +43,7 @@ for (const { define } of Object.values(PARTS)) builder.addSubcommand(define);
 
 export const thread: Command = {
   definition: builder.toJSON(),
+  right: ({ options }) => getPart(options.getSubcommand()).right,
   isPrivate: (interaction) => getPart(interaction.options.getSubcommand()).isPrivate,
   run: (interaction, context) => getPart(interaction.options.getSubcommand()).run(interaction, context),
 };

@@ -7,6 +7,8 @@ import type { asks as askRoutes } from "../../../shared/protocol/asks.ts";
 import type { ControlRoute } from "../../../shared/protocol/controls.ts";
 import type { Agents } from "../../agents/agents.ts";
 import type { Merges } from "../../agents/merges.ts";
+import type { People } from "../../callers/people.ts";
+import type { Homes } from "../../threads/homes.ts";
 import type { Outputs } from "../../threads/outputs.ts";
 import { type Handler, type Handlers, whileOpen } from "./handler.ts";
 
@@ -14,11 +16,23 @@ export interface AgentServices {
   agents: Agents;
   merges: Merges;
   outputs: Outputs;
+  homes: Pick<Homes, "channelOf">;
+  people: Pick<People, "may">;
 }
 
-export function agentHandlers({ agents, merges, outputs }: AgentServices): Handlers<typeof routes> {
+export function agentHandlers({
+  agents,
+  merges,
+  outputs,
+  homes,
+  people,
+}: AgentServices): Handlers<typeof routes> {
   return {
-    listInbox: ({ query }) => ({ items: agents.listInbox(query) }),
+    listInbox: ({ query, by }) => ({
+      items: agents
+        .listInbox(query)
+        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+    }),
     readTranscript: ({ params, query, response }) =>
       outputs.readTranscript(params.id, query, whileOpen(response)),
     readBlob: ({ params, query }) => agents.readBlob(params.id, params.sha256, query),
@@ -33,9 +47,15 @@ export function agentHandlers({ agents, merges, outputs }: AgentServices): Handl
   };
 }
 
-export function askHandlers({ agents }: Pick<AgentServices, "agents">): Handlers<typeof askRoutes> {
+export function askHandlers({
+  agents,
+  homes,
+  people,
+}: Pick<AgentServices, "agents" | "homes" | "people">): Handlers<typeof askRoutes> {
   return {
-    listAll: () => ({ asks: agents.listAsks() }),
+    listAll: ({ by }) => ({
+      asks: agents.listAsks().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+    }),
     list: ({ params }) => ({ asks: agents.listAsks(params.id) }),
     answer: async ({ params, body, by }) => {
       await agents.answer(params.id, params.requestId, body, by);

@@ -1,15 +1,18 @@
 /** People in Discord, and their roles. */
 import type { people as routes } from "../../../shared/protocol/people.ts";
+import type { People } from "../../callers/people.ts";
 import type { PeopleTable } from "../../store/people.ts";
 import type { Handlers } from "./handler.ts";
 
 export interface PeopleServices {
   store: { people: PeopleTable };
+  people: People;
 }
 
-export function peopleHandlers({ store: { people } }: PeopleServices): Handlers<typeof routes> {
+export function peopleHandlers({ store, people }: PeopleServices): Handlers<typeof routes> {
   return {
     list: () => ({ people: people.list() }),
-    put: ({ body }) => people.replace(body.people),
+    put: ({ body }) => store.people.replaceFixed(body.people),
+    setRole: ({ body }) => ({ people: people.set(body) }),
   };
 }

@@ -8,6 +8,7 @@ import type { Principal } from "../../../shared/principal.ts";
 import type { threads as routes } from "../../../shared/protocol/threads.ts";
 import type { Branches } from "../../agents/branches.ts";
 import type { ThreadDetails } from "../../agents/thread-details.ts";
+import type { People } from "../../callers/people.ts";
 import type { Directives } from "../../directives/directives.ts";
 import type { Homes } from "../../threads/homes.ts";
 import type { Threads } from "../../threads/threads.ts";
@@ -18,7 +19,8 @@ export interface ThreadServices {
   branches: Branches;
   threadDetails: ThreadDetails;
   directives: Directives;
-  homes: Pick<Homes, "resolve">;
+  homes: Pick<Homes, "resolve" | "channelOf">;
+  people: Pick<People, "may">;
   /** As `killThread`. */
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
@@ -29,6 +31,7 @@ export function threadHandlers({
   threadDetails,
   directives,
   homes,
+  people,
   kill,
 }: ThreadServices): Handlers<typeof routes> {
   return {
@@ -44,7 +47,11 @@ export function threadHandlers({
       return { created: true, tmuxSession, ...(request.notes?.length && { notes: [...request.notes] }) };
     },
     branch: ({ params, body, by }) => branches.branch(params.id, body, by),
-    list: ({ query }) => ({ threads: threads.list(query.status) }),
+    list: ({ query, by }) => ({
+      threads: threads
+        .list(query.status)
+        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+    }),
     get: ({ params }) => threadDetails.get(params.id),
     setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),
     getScreen: ({ params, query }) => threads.getScreen(params.id, query.format),

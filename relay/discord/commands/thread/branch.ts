@@ -27,6 +27,7 @@ export const branch: Part = {
           .setDescription("In a git worktree of its own, with the files as they are now"),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "run",
   isPrivate: false,
   run: async (interaction, context) => {
     const parent = await getMeant(interaction, context);

@@ -12,6 +12,7 @@ export const compact: Part = {
         option.setName("keep").setDescription("What the summary must keep").setMaxLength(MAX_HINT),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "press",
   isPrivate: false,
   run: async (interaction, context) => {
     const text = interaction.options.getString("keep");

@@ -10,6 +10,7 @@ export const history: Part = {
       .setDescription("Show an agent's steps, the newest first to see")
       .addStringOption(threadOption("Which agent; this one if left out"))
       .addBooleanOption((option) => option.setName("file").setDescription("All of them, as a file")),
+  right: "read",
   isPrivate: true,
   run: async (interaction, context) => {
     const { threadId } = await getMeant(interaction, context);

@@ -21,6 +21,7 @@ export const killAllPart: Part = {
             { name: "agents and terminals", value: "both" },
           ),
       ),
+  right: "press",
   isPrivate: true,
   run: async (interaction, { vm, now }) => {
     const value = interaction.options.getString("which", true);

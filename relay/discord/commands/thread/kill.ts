@@ -7,6 +7,7 @@ export const kill: Part = {
       .setName("kill")
       .setDescription("End a thread from anywhere and archive its thread")
       .addStringOption(threadOption("Which one: #12, a title, or one of the list", true)),
+  right: "press",
   isPrivate: false,
   run: (interaction, context) => killAnywhere.run(interaction, context),
 };

@@ -11,6 +11,7 @@ export const limit: Part = {
     addLimitOptions(part, "; 0 takes this limit away");
     return part.addStringOption(threadOption("Which agent; this one if left out"));
   },
+  right: "decide",
   isPrivate: false,
   run: async (interaction, context) => {
     const chosen = Object.entries(chosenLimits(interaction));

@@ -26,6 +26,7 @@ export const list: Part = {
       .addBooleanOption((option) =>
         option.setName("all").setDescription("Also those that have ended, or have been idle for long"),
       ),
+  right: "read",
   isPrivate: true,
   run: async (interaction, { vm, listMinutes, now }) => {
     const type = interaction.options.getString("which");

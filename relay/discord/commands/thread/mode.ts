@@ -15,6 +15,7 @@ export const mode: Part = {
           .addChoices(...allModes().map((name) => ({ name, value: name }))),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "decide",
   isPrivate: false,
   run: async (interaction, context) => {
     const modeId = interaction.options.getString("mode", true);

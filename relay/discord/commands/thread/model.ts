@@ -19,6 +19,7 @@ export const model: Part = {
           .setAutocomplete(true),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "decide",
   isPrivate: false,
   run: async (interaction, context) => {
     const name = interaction.options.getString("model", true);

@@ -6,6 +6,7 @@ import type {
 } from "discord.js";
 import type { ControlRequest } from "../../../../shared/agent/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import type { Right } from "../../../../shared/rights.ts";
 import { isMeant } from "../../../content/lists/threads.ts";
 import type { Thread } from "../../../sidecar/names.ts";
 import type { Vm } from "../../../sidecar/vm.ts";
@@ -14,6 +15,8 @@ import type { CommandContext } from "../command.ts";
 
 export interface Part {
   define: (part: SlashCommandSubcommandBuilder) => SlashCommandSubcommandBuilder;
+  /** What a person needs to use it. */
+  right: Right;
   isPrivate: boolean;
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
 }

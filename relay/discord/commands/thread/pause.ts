@@ -7,6 +7,7 @@ export const pause: Part = {
       .setName("pause")
       .setDescription("Hold an agent: what runs is cut off, and nothing starts before it is resumed")
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "press",
   isPrivate: false,
   run: async (interaction, context) => {
     const thread = await control(interaction, context, { control: "pause" });

@@ -17,6 +17,7 @@ export const resume: Part = {
           .setMaxLength(MAX_OPTION_CHARACTERS),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
+  right: "press",
   isPrivate: false,
   run: async (interaction, context) => {
     const text = interaction.options.getString("message");

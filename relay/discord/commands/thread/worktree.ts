@@ -12,6 +12,7 @@ export const worktree: Part = {
       .addBooleanOption((option) =>
         option.setName("merge").setDescription("Merge its commits into the branch that it left"),
       ),
+  right: "press",
   isPrivate: true,
   run: async (interaction, context) => {
     const thread = await getMeant(interaction, context);

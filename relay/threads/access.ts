@@ -1,0 +1,74 @@
+/** Who may what in Discord, as the sidecar's rows say. The sidecar judges again whatever is asked of it. */
+import { AppError } from "../../shared/errors.ts";
+import type { ToldPerson } from "../../shared/people-api.ts";
+import { type Grant, mayDo, type Right, type Role, refusalText, roleIn } from "../../shared/rights.ts";
+import type { Vm } from "../sidecar/vm.ts";
+
+export interface AccessOptions {
+  vm: Pick<Vm, "people">;
+  /** Who has a role by the relay's own settings: they count before the sidecar has been asked. */
+  people: readonly ToldPerson[];
+  /** The role of everybody has this id. */
+  guildId: string;
+  /** The roles that a member of the server has; none if it is no member. @throws what Discord fails with */
+  findRoles: (userId: string) => Promise<readonly string[]>;
+  /** The channel of a Discord thread; the id itself if it is none that is known. */
+  channelOf: (placeId: string) => string;
+}
+
+/** Roles at Discord of so many people are kept in mind. */
+const MAX_KNOWN = 10_000;
+
+export class Access {
+  readonly #options: AccessOptions;
+  #grants: readonly Grant[];
+  /** By user: their roles at Discord, as they were told last. */
+  readonly #roles = new Map<string, readonly string[]>();
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+    this.#grants = options.people;
+  }
+
+  /** Reads anew who has which role. */
+  async refresh(): Promise<void> {
+    this.#grants = await this.#options.vm.people.list();
+  }
+
+  /** Discord tells which roles a person has, with what they do. */
+  note(userId: string, roles: readonly string[]): void {
+    this.#roles.delete(userId);
+    this.#roles.set(userId, [...roles, this.#options.guildId].sort());
+    const [oldest] = this.#roles.keys();
+    if (this.#roles.size > MAX_KNOWN && oldest !== undefined) this.#roles.delete(oldest);
+  }
+
+  /** Looks up the roles of people who have done nothing since the relay's start, if some role at Discord counts. */
+  async learn(userIds: Iterable<string>): Promise<void> {
+    if (!this.#grants.some(({ kind }) => kind === "role")) return;
+    for (const userId of new Set(userIds))
+      if (!this.#roles.has(userId)) this.note(userId, await this.#options.findRoles(userId));
+  }
+
+  /** Undefined if nothing is known of the person. */
+  rolesOf(userId: string): readonly string[] | undefined {
+    return this.#roles.get(userId);
+  }
+
+  /** @param placeId a channel, or a thread in one */
+  readonly may = (userId: string, right: Right, placeId: string): boolean =>
+    mayDo(this.#roleOf(userId, placeId), right);
+
+  /** @throws AppError `forbidden`, which says who could */
+  judge(userId: string, right: Right, placeId: string): void {
+    const role = this.#roleOf(userId, placeId);
+    if (mayDo(role, right)) return;
+    const channelId = this.#options.channelOf(placeId);
+    throw new AppError("forbidden", refusalText(right, { role, grants: this.#grants, channelId }));
+  }
+
+  #roleOf(userId: string, placeId: string): Role | undefined {
+    const roles = this.#roles.get(userId) ?? [this.#options.guildId];
+    return roleIn(this.#grants, { id: userId, roles }, this.#options.channelOf(placeId));
+  }
+}

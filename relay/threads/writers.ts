@@ -1,0 +1,45 @@
+/** Who may write, and what they are told who may not. */
+import type { Right } from "../../shared/rights.ts";
+import type { Button } from "../actions/frame/controls.ts";
+import { letInButton } from "../content/buttons.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
+import { isFromPerson } from "../discord/person-message.ts";
+import type { Access } from "./access.ts";
+
+const GUEST = "✋ A guest wrote this. It waits until somebody who may write lets it in.";
+const VIEWER = "👀 You may look on here, not write. `/here` says who may.";
+
+/** @param placeId where it goes, if it was not written there */
+export function mayWrite(
+  { may }: Pick<Access, "may">,
+  message: DiscordMessage,
+  right: Right = "type",
+  placeId: string = message.channel_id,
+): boolean {
+  return isFromPerson(message, (userId) => may(userId, right, placeId));
+}
+
+/** What stands below a guest's message. */
+export function proposal({ id }: DiscordMessage): Answer {
+  return { name: `guest.${id}`, text: GUEST, buttons: letInButton(id) };
+}
+
+/** What is said to somebody who may not write: to a viewer once in a thread, to a stranger nothing. */
+export function answerToWriter(access: Pick<Access, "may">, message: DiscordMessage): Answer | undefined {
+  if (mayWrite(access, message, "propose")) return proposal(message);
+  if (mayWrite(access, message, "read"))
+    return { name: `viewer.${message.author.id}`, text: VIEWER, buttons: [] };
+  return undefined;
+}
+
+/** In the name of the person who lets it in, if somebody does. */
+export function asLetIn(message: DiscordMessage, letInBy: string | undefined): DiscordMessage {
+  return { ...message, author: { ...message.author, id: letInBy ?? message.author.id } };
+}
+
+export interface Answer {
+  /** Said once under it. */
+  name: string;
+  text: string;
+  buttons: readonly Button[];
+}

@@ -1,0 +1,25 @@
+/** The client's calls for people's roles. */
+import type { SidecarClient } from "./client.ts";
+import type { PersonRow, RoleRequest } from "./people-api.ts";
+import { people } from "./protocol/people.ts";
+
+export class PeopleClient {
+  readonly #client: Pick<SidecarClient, "call">;
+
+  constructor(client: Pick<SidecarClient, "call">) {
+    this.#client = client;
+  }
+
+  /** Who has which role: those of the relay's settings first. */
+  async list(): Promise<PersonRow[]> {
+    return (await this.#client.call(people.list, {})).people;
+  }
+
+  /**
+   * Gives a role, or takes it back.
+   * @throws AppError `channel_fixed`, `not_found`
+   */
+  async setRole(body: RoleRequest): Promise<PersonRow[]> {
+    return (await this.#client.call(people.setRole, {}, { body })).people;
+  }
+}

@@ -1,0 +1,350 @@
+/**
+ * Who may what, by every way in. The table is typed here: nothing of the product's says what is expected. A cell is
+ * whether a person is refused; what the thing itself makes of it (there is no such ask) is another matter.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { STAND_IN_CONFIG, script } from "../support/agents.ts";
+import { callTool } from "../support/mcp.ts";
+import { type Everything, startEverything } from "../support/relay.ts";
+import { until } from "../support/wait.ts";
+
+const ROLES = ["owner", "maker", "member", "viewer", "guest", "nobody"] as const;
+type Role = (typeof ROLES)[number];
+
+/** What each role may; of what is not named, nothing. */
+const TABLE: Record<Role, string> = {
+  owner: "read type press decide run jobs settings roles",
+  maker: "read type press decide run jobs settings",
+  member: "read type press decide",
+  viewer: "read",
+  guest: "propose",
+  nobody: "",
+};
+const may = (role: Role, right: string) => TABLE[role].split(" ").includes(right);
+const cells = (right: string) => Object.fromEntries(ROLES.map((role) => [role, may(role, right)]));
+
+const REFUSAL = /may not|not on the list/;
+
+let all: Everything;
+let channelId: string;
+/** A terminal's Discord thread. */
+let thread: string;
+/** A channel in which every message begins an agent. */
+let open: string;
+/** Each person by their role: two by their own id, one by a role at Discord, one in the channel alone. */
+const people = {} as Record<Role, string>;
+
+const api = async (as: string | undefined, method: string, path: string, body?: unknown) => {
+  const { url, relayToken, token } = all.sidecar;
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${as === undefined ? token : relayToken}`,
+      ...(as !== undefined && { "threadmux-person": as }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+};
+const give = async (grant: object) => {
+  const { status, text } = await api(undefined, "PUT", "/people/role", grant);
+  expect([status, text]).toEqual([200, expect.anything()]);
+};
+
+beforeAll(async () => {
+  all = await startEverything({
+    vm: STAND_IN_CONFIG,
+    isQuick: true,
+    discord: { users: ["Max", "Mia", "Vera", "Gus", "Mallory"].map((name) => ({ name })) },
+  });
+  const { driver, users } = all.discord;
+  ({ channelId } = all.discord);
+  const idOf = (name: string) => users.find((user) => user.name === name)?.id ?? "";
+  Object.assign(people, { owner: all.you, maker: idOf("Max"), member: idOf("Mia") });
+  Object.assign(people, { viewer: idOf("Vera"), guest: idOf("Gus"), nobody: idOf("Mallory") });
+  open = driver.createChannel("open").id;
+  expect((await api(undefined, "PUT", `/channel/${open}`, { dir: ".", mode: "threads" })).status).toBe(200);
+  const { id: members } = driver.roles.create("members");
+  driver.roles.give(people.member, members);
+  await give({ id: people.maker, role: "maker" });
+  await give({ kind: "role", id: members, role: "member" });
+  for (const here of [channelId, open]) await give({ id: people.viewer, role: "viewer", channelId: here });
+  await give({ id: people.guest, role: "guest" });
+  thread = await all.openTerminal("cat");
+  // The relay has heard of all of it once a guest is offered what the last grant lets them.
+  await until(
+    "the roles to count",
+    () => {
+      const { id } = driver.post(people.guest, thread, "first");
+      return until("an answer", () => isAnswered(id), { timeoutMs: 2_000 }).then(
+        () => true,
+        () => false,
+      );
+    },
+    { intervalMs: 500 },
+  );
+});
+afterAll(() => all?.close());
+
+const isAnswered = (id: string) =>
+  all.discord.driver.messages(thread).some(({ replyTo }) => replyTo?.id === id);
+
+/** Of each role: whether it is let. */
+async function table(isLet: (role: Role, person: string) => Promise<boolean>) {
+  const found: [Role, boolean][] = [];
+  for (const role of [...ROLES].reverse()) found.push([role, await isLet(role, people[role])]);
+  return Object.fromEntries(found.reverse());
+}
+
+/** Whether a command or a press was begun: who is refused is told at once, and nobody else sees it. */
+async function isBegun(used: ReturnType<Everything["discord"]["driver"]["press"]>): Promise<boolean> {
+  await all.discord.driver.until(() => used.state !== "waiting", { what: "an answer", timeoutMs: 25_000 });
+  if (used.answerType !== 4) return true;
+  const { content, isEphemeral } = await used.reply();
+  if (!REFUSAL.test(content)) return true;
+  expect(isEphemeral).toBe(true);
+  // Each refusal says who could.
+  expect(content).toContain(`<@${people.owner}>`);
+  return false;
+}
+
+const COMMANDS: [string, string, Record<string, string | number | boolean>][] = [
+  ["read", "status", {}],
+  ["read", "inbox", {}],
+  ["read", "screenshot", {}],
+  ["read", "export", {}],
+  ["read", "here", {}],
+  ["read", "thread list", {}],
+  ["read", "thread history", {}],
+  ["read", "job list", {}],
+  ["read", "job history", { job: "none" }],
+  ["type", "key", { name: "Enter" }],
+  ["press", "resize", { cols: 80, rows: 24 }],
+  ["press", "done", {}],
+  ["press", "kill", { thread: "#99" }],
+  ["press", "thread pause", { thread: "#99" }],
+  ["press", "thread resume", { thread: "#99" }],
+  ["press", "thread compact", { thread: "#99" }],
+  ["press", "thread worktree", { thread: "#99" }],
+  ["press", "thread kill", { thread: "#99" }],
+  ["press", "thread kill-all", { which: "agents" }],
+  ["decide", "thread mode", { mode: "plan", thread: "#99" }],
+  ["decide", "thread model", { model: "m", thread: "#99" }],
+  ["decide", "thread limit", { turns: 3, thread: "#99" }],
+  ["decide", "thread rules", { thread: "#99" }],
+  ["run", "terminal", { command: "true" }],
+  ["run", "agent", { prompt: "Hi" }],
+  ["run", "logs", { service: "none.log" }],
+  ["run", "thread branch", { thread: "#99" }],
+  ["jobs", "job pause", { job: "none" }],
+  ["jobs", "job resume", { job: "none" }],
+  ["jobs", "job run", { job: "none" }],
+  ["jobs", "job remove", { job: "none" }],
+];
+
+// Promise: S1
+test.each(COMMANDS)("command, %s: /%s", async (right, name, options) => {
+  const { driver } = all.discord;
+  const offered = driver.commands(people.owner).find((command) => command.name === name.split(" ")[0]);
+  const part = offered?.options.find((option) => option.name === name.split(" ")[1]);
+  const known = new Set(((part ?? offered)?.options ?? []).map((option) => option.name));
+  const used = Object.fromEntries(Object.entries(options).filter(([option]) => known.has(option)));
+  expect(await table((_, person) => isBegun(driver.command(person, channelId, name, used)))).toEqual(
+    cells(right),
+  );
+});
+
+test("command, settings and roles: the sidecar has the last word on /here", async () => {
+  const { driver } = all.discord;
+  const set = (options: Record<string, string>) => async (_: Role, person: string) => {
+    const used = driver.command(person, open, "here", options);
+    if (!(await isBegun(used))) return false;
+    return !REFUSAL.test((await used.reply()).content);
+  };
+  expect(await table(set({ dir: "." }))).toEqual(cells("settings"));
+  expect(await table(set({ who: people.nobody, role: "viewer" }))).toEqual(cells("roles"));
+  await give({ id: people.nobody, role: null, channelId: open });
+});
+
+const M = "123456789012345678";
+const BUTTONS: [string, string][] = [
+  ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:both:1", "worktree-keep"].map(
+    (id): [string, string] => ["press", id],
+  ),
+  ...[`resume-send:${M}`, "logs-view:pause", "logs-grep", "key:C-c"].map((id): [string, string] => [
+    "press",
+    id,
+  ]),
+  ...[
+    "ask:r1:once",
+    "because:r1:once",
+    "answer:r1:0",
+    "pick:r1:0.0",
+    "picked:r1:0",
+    "form:r1",
+    "decline:r1",
+  ].map((id): [string, string] => ["decide", id]),
+  ...["show:r1", "diff:1", "changes:t1", "history", "steps:x:b1", "steps-file:x"].map(
+    (id): [string, string] => ["read", id],
+  ),
+  ...[`send:${M}`, `type-anyway:${M}`, `ended-here:${M}`, `let-in:${M}`].map((id): [string, string] => [
+    "type",
+    id,
+  ]),
+  ["run", `ended-new:${M}`],
+  ["jobs", "job:create:none"],
+];
+
+test.each(BUTTONS)("button, %s: %s", async (right, customId) => {
+  const { driver, apiUrl, botToken } = all.discord;
+  const post = async () => {
+    const button = { type: 2, style: 2, label: "x", custom_id: customId };
+    const response = await fetch(`${apiUrl}/v10/channels/${channelId}/messages`, {
+      method: "POST",
+      headers: { authorization: `Bot ${botToken}`, "content-type": "application/json" },
+      body: JSON.stringify({ content: "x", components: [{ type: 1, components: [button] }] }),
+    });
+    return ((await response.json()) as { id: string }).id;
+  };
+  expect(await table(async (_, person) => isBegun(driver.press(person, await post(), customId)))).toEqual(
+    cells(right),
+  );
+});
+
+test("message, into a thread: who may write is heard, a guest waits, a viewer is told once, nobody is nothing", async () => {
+  const { driver } = all.discord;
+  const heard = async (role: Role, person: string) => {
+    const words = `words of ${role}`;
+    const { id } = driver.post(person, thread, words);
+    // What comes after it shows that it was taken care of.
+    const after = `after ${role}`;
+    driver.post(people.owner, thread, after);
+    await all.untilShown(thread, after);
+    const offered = driver.messages(thread).filter(({ replyTo }) => replyTo?.id === id);
+    const isOffered = offered.some(({ buttons }) => buttons.some(({ label }) => label.includes("Let it in")));
+    expect([role, isOffered]).toEqual([role, may(role, "propose")]);
+    if (role === "nobody") expect(offered).toEqual([]);
+    return all.terminalText(thread).includes(words);
+  };
+  expect(await table(heard)).toEqual(cells("type"));
+});
+
+test("message, of a guest: whoever may write lets it in, once, in their own name", async () => {
+  const { driver } = all.discord;
+  const { id } = driver.post(people.guest, thread, "please add this");
+  const offer = await driver.until(() => driver.messages(thread).find(({ replyTo }) => replyTo?.id === id), {
+    what: "the offer",
+    timeoutMs: 25_000,
+  });
+  const press = (person: string) => driver.press(person, offer.id, offer.buttons[0]?.customId ?? "");
+  for (const role of ["nobody", "guest", "viewer"] as const)
+    expect(await isBegun(press(people[role]))).toBe(false);
+  expect(all.terminalText(thread)).not.toContain("please add this");
+  const [one, two] = [press(people.member), press(people.maker)];
+  await all.untilShown(thread, "please add this");
+  await Promise.all([isBegun(one), isBegun(two)]);
+  await until(
+    "who let it in",
+    () =>
+      driver.text(thread).includes(`<@${people.member}> let it in`) ||
+      driver.text(thread).includes(`<@${people.maker}> let it in`),
+  );
+  driver.post(people.owner, thread, "the end of it");
+  await all.untilShown(thread, "the end of it");
+  // `cat` says each line once more.
+  expect(all.terminalText(thread).split("please add this")).toHaveLength(3);
+});
+
+test("message, in a channel where it begins an agent: who may run one is answered", async () => {
+  const { driver } = all.discord;
+  const begun = async (role: Role, person: string) => {
+    const message = driver.post(person, open, script(`Say ${role}`, { text: `Hello ${role}.` }));
+    const own = () => driver.messages(open).filter(({ replyTo }) => replyTo?.id === message.id);
+    if (role === "nobody" || role === "viewer") return false; // looked at below
+    await until("an answer", () => driver.findThread(message.id) !== undefined || own().length > 0);
+    if (role === "member") expect(own()[0]?.content).toMatch(REFUSAL);
+    return driver.findThread(message.id) !== undefined;
+  };
+  expect(await table(begun)).toEqual(cells("run"));
+  const silent = driver
+    .messages(open)
+    .filter(({ author }) => [people.nobody, people.viewer].includes(author.id));
+  for (const { id } of silent) expect(driver.findThread(id)).toBeUndefined();
+});
+
+test("API caller", async () => {
+  const threadId = thread;
+  const asks: [string, string, string, object?][] = [
+    ["read", "GET", `/thread/${threadId}`],
+    ["read", "GET", `/thread/${threadId}/screen`],
+    ["read", "GET", `/thread/${threadId}/output`],
+    ["read", "GET", `/thread/${threadId}/asks`],
+    ["read", "GET", "/threads"],
+    ["read", "GET", "/inbox"],
+    ["read", "GET", "/channels"],
+    ["read", "GET", "/jobs"],
+    ["type", "POST", `/thread/${threadId}/input`, { key: "Enter" }],
+    ["press", "POST", `/thread/${threadId}/resize`, { cols: 80, rows: 24 }],
+    ["press", "POST", `/thread/${threadId}/interrupt`, {}],
+    ["press", "PUT", `/thread/${threadId}/title`, { title: "cat" }],
+    ["decide", "POST", `/thread/${threadId}/asks/r1`, { optionId: "once" }],
+    ["decide", "POST", `/thread/${threadId}/mode`, { modeId: "plan" }],
+    ["decide", "POST", `/thread/${threadId}/rules`, { withdraw: ["Bash"] }],
+    ["run", "POST", "/thread/create", { threadId, type: "terminal", dir: ".", command: "true" }],
+    ["jobs", "POST", "/jobs/preview", { when: { type: "words", words: "in 20m" } }],
+    ["settings", "PUT", `/channel/${open}`, { worktree: false }],
+    ["roles", "PUT", "/people/role", { id: M, role: "guest" }],
+    ["roles", "GET", "/metrics"],
+    ["roles", "GET", "/openapi.json"],
+  ];
+  for (const [right, method, path, body] of asks) {
+    const isLet = async (_: Role, person: string) => {
+      const { status, text } = await api(person, method, path, body);
+      if (status === 403) expect(text).toContain(`<@${people.owner}>`);
+      return status !== 403;
+    };
+    // A viewer is one in the channel alone: what is in no channel is not theirs, but lists are.
+    expect([method, path, await table(isLet)]).toEqual([method, path, cells(right)]);
+  }
+  // Lists hold what the person may look at.
+  const listed = async (person: string) =>
+    (await api(person, "GET", "/threads")).text.includes(`"${thread}"`);
+  expect(await listed(people.viewer)).toBe(true);
+  await give({ id: people.viewer, role: null, channelId });
+  expect(await listed(people.viewer)).toBe(false);
+  await give({ id: people.viewer, role: "viewer", channelId });
+});
+
+test("MCP: an agent may what the person may who began it", async () => {
+  const person = people.maker;
+  const { driver } = all.discord;
+  const used = driver.command(person, channelId, "agent", { prompt: script("Hi", { text: "Hello." }) });
+  const agent = /<#(\d+)>/.exec((await used.reply()).content)?.[1] ?? "";
+  await until("its tools", async () =>
+    (await api(undefined, "GET", `/thread/${agent}`)).text.includes('"idle"'),
+  );
+  writeFileSync(join(all.sidecar.reposDir, "note.txt"), "x");
+  const tools: [string, string, object][] = [
+    ["read", "list_threads", {}],
+    ["read", "send_file", { path: "note.txt" }],
+    ["type", "message", { to: "#99", text: "x" }],
+    ["press", "kill_thread", { threadId: "none" }],
+    ["run", "spawn_thread", { prompt: "x", dir: "nowhere" }],
+  ];
+  for (const role of ROLES) {
+    await give({ id: person, role: role === "nobody" ? null : role });
+    for (const [right, name, input] of tools) {
+      const said = await callTool(all.sidecar, { threadId: agent, name, input, callId: `${role}-${name}` });
+      expect([role, name, !/Refused to the person who began/.test(said)]).toEqual([
+        role,
+        name,
+        may(role, right),
+      ]);
+    }
+    if (role === "nobody") await give({ id: person, role: "maker" });
+  }
+  await api(undefined, "POST", `/thread/${agent}/kill`, {});
+});
