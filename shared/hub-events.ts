@@ -31,6 +31,9 @@ export const eventsQuerySchema = z.strictObject({
   tag: many(z.string().min(1).max(50)),
 });
 
+/** What the sidecar says of threads itself. */
+export const OWN_EVENT_TYPES = ["thread_created", "thread_status", "thread_removed"] as const;
+
 /** What a caller asks for. */
 export interface EventsQuery {
   since?: number;

@@ -98,11 +98,11 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       { ...setting, sandbox: machine.foundSandbox.sandbox },
       metrics,
     );
-    const { jobs, jobNews, hookTests, scheduler } = wired;
+    const { jobs, jobNews, hookTests } = wired;
     const hookUrl = await openHookDoor(setting, storage, wired);
     hookTests.setUrl(hookUrl);
     const url = await openDoor({ setting, storage, machine, operations, metrics, jobs, jobNews, hookTests });
-    scheduler.look();
+    wired.start();
     const { stateDir, reposDir, token, relayToken } = storage;
     log.info(
       { url, ...(hookUrl !== undefined && { hookUrl }), tmux: machine.tmux.version, reposDir, stateDir },

@@ -72,8 +72,8 @@ function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boole
   if (isSingle && fold.deliveryIds.length + fold.messages.length > 0) {
     return warning("This thread takes no second message", line.messageId);
   }
-  const { messageId, source, content, when, replyTo, plain, hops, fromNumber, held, handle, channelId } =
-    line;
+  const { messageId, source, content, when, replyTo, plain, hops, causes, fromNumber, held } = line;
+  const { handle, channelId } = line;
   return {
     type: "user_message",
     messageId,
@@ -83,6 +83,7 @@ function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boole
     ...(replyTo !== undefined && { replyTo }),
     ...(plain && { plain }),
     ...(hops !== undefined && { hops }),
+    ...(causes && { causes }),
     ...(fromNumber !== undefined && { fromNumber }),
     ...(held && { held }),
     ...(handle !== undefined && { handle }),

@@ -83,6 +83,7 @@ function addAdd(job: Command, act: Act): void {
     .option("--every <duration>", "such as 30m, 2h or 1d, counted from now")
     .option("--at <time>", "once: 17:00, or 2027-01-05 09:00")
     .option("--in <duration>", "once: such as 20m")
+    .option("--on <events>", 'when this happens: "turn_end of 12", "thread_status"')
     .option("--zone <name>", "of the times, such as Europe/Berlin (the sidecar's machine's)")
     .option("--agent <prompt>", "start an agent")
     .option("--terminal <command>", "start a terminal")

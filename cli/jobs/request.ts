@@ -10,6 +10,7 @@ export interface AddOptions {
   every?: string;
   at?: string;
   in?: string;
+  on?: string;
   zone?: string;
   agent?: string;
   terminal?: string;
@@ -42,6 +43,7 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["when.zone", "--zone"],
   ["when.at", "--at"],
   ["when.every", "--every"],
+  ["when.threadId", "--on"],
   ["what.agent.permissionMode", "--mode"],
   ["what.agent.engine", "--engine"],
   ["what.agent.model", "--model"],
@@ -112,8 +114,8 @@ function hoursOf(text: string): { from: string; to: string } {
 }
 
 /** The options that say when it is due, with what they say. */
-function timesIn({ when, cron, every, at, in: later }: AddOptions): [option: string, value: string][] {
-  return Object.entries({ when, cron, every, at, in: later }).filter(
+function timesIn({ when, cron, every, at, in: later, on }: AddOptions): [option: string, value: string][] {
+  return Object.entries({ when, cron, every, at, in: later, on }).filter(
     (given): given is [string, string] => given[1] !== undefined,
   );
 }
@@ -123,7 +125,10 @@ function whenOf(options: AddOptions): JobRequest["when"] {
   const [[kind = "", value = ""] = []] = given;
   if (given.length !== 1) {
     const said = given.length === 0 ? "missing" : "take one of them";
-    throw new AppError("invalid_request", `--when, --cron, --every, --at, --in: ${said}; when is it due?`);
+    throw new AppError(
+      "invalid_request",
+      `--when, --cron, --every, --at, --in, --on: ${said}; when is it due?`,
+    );
   }
   const named = options.zone === undefined ? {} : { zone: options.zone };
   if (kind === "cron") return { type: "cron", cron: value, ...named };

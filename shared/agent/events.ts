@@ -313,6 +313,7 @@ const schemas = {
 };
 
 export type EventType = keyof typeof schemas;
+export const EVENT_TYPES = Object.keys(schemas) as readonly EventType[];
 export type EventOf<T extends EventType> = z.infer<ReturnType<(typeof schemas)[T]>>;
 export type ThreadEvent = { [T in EventType]: EventOf<T> }[EventType];
 

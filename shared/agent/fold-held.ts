@@ -1,4 +1,5 @@
 /** The part of the fold that knows what waits for a person beside the work: messages of other agents, writes to memory. */
+import { isHuman, parsePrincipal, type Source } from "../principal.ts";
 import type { OpenAsk, ThreadFold, WaitingMessage } from "./fold-types.ts";
 
 /** Let in by a person; any other answer drops the message, or the write. */
@@ -17,9 +18,13 @@ function isOfWork({ heldMessageId, memoryWriteId, aside }: OpenAsk): boolean {
   return heldMessageId === undefined && memoryWriteId === undefined && aside === undefined;
 }
 
-/** After a message has come: a person's begins to count anew. */
-export function hopsAfter({ hops = 0 }: Pick<ThreadFold, "hops">, message: { hops?: number | undefined }) {
-  return message.hops === undefined ? 0 : Math.max(hops, message.hops);
+/** After a message has come: a person's begins to count anew, a program's or a job's changes nothing. */
+export function hopsAfter(
+  { hops = 0 }: Pick<ThreadFold, "hops">,
+  message: { hops?: number | undefined; source: Source },
+): number {
+  if (message.hops !== undefined) return Math.max(hops, message.hops);
+  return isHuman(parsePrincipal(message.source)) ? 0 : hops;
 }
 
 export function holdMessage(fold: ThreadFold, message: WaitingMessage): ThreadFold {

@@ -2,6 +2,7 @@
 
 import { isHuman, parsePrincipal } from "../principal.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { causesAfter } from "./fold-causes.ts";
 import { holdMessage, hopsAfter } from "./fold-held.ts";
 import type { OpenDelivery, ThreadFold, WaitingMessage } from "./fold-types.ts";
 
@@ -44,6 +45,7 @@ function foldUserMessage(fold: ThreadFold, event: EventOf<"user_message">): Thre
     plain: event.plain ?? false,
     ...(event.handle !== undefined && { handle: event.handle, at: event.ts }),
     ...(event.channelId !== undefined && { channelId: event.channelId }),
+    ...(event.causes && { causes: event.causes }),
   };
   if (event.held) return holdMessage(fold, message);
   const taken = { ...fold, hops: hopsAfter(fold, event), messages: [...fold.messages, message] };
@@ -63,6 +65,7 @@ function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly
   const delivery: OpenDelivery = { deliveryId, status: "noted", messages, ...(isTold && { undone }) };
   return {
     ...(isTold ? rest : fold),
+    ...causesAfter(fold, messages),
     messages: fold.messages.filter((message) => !isIn(message)),
     deliveries: [...fold.deliveries, delivery],
     deliveryIds: [...fold.deliveryIds, deliveryId].slice(-100),

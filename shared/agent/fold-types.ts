@@ -48,6 +48,8 @@ export interface ThreadFold {
   held?: WaitingMessage[] | undefined;
   /** So many messages of agents, one upon the other, have led to this, without a person's. */
   hops?: number;
+  /** The jobs that led to the turn that runs, or ran last; left out if none did. */
+  causes?: readonly string[];
   /** There if the agent speaks with a tool. */
   voice?: VoiceFold;
   /** Noted, and not completed. */
@@ -167,6 +169,8 @@ export interface WaitingMessage {
   handle?: string | undefined;
   channelId?: DiscordId | undefined;
   at?: string | undefined;
+  /** The jobs that led to it. */
+  causes?: readonly string[] | undefined;
 }
 
 export interface VoiceFold {

@@ -13,6 +13,8 @@ export const MAX_HOPS = 8;
 export const fromThreadFields = () => ({
   /** So many messages of agents, one upon the other, since a person wrote; this one is counted. */
   hops: z.number().int().positive().optional(),
+  /** The jobs that led to it, the oldest first. */
+  causes: z.array(z.string().max(64)).max(50).optional(),
   /** What people call the thread that wrote it. */
   fromNumber: z.number().int().positive().optional(),
   /** The agent does not get it before a person lets it in. */

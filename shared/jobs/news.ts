@@ -5,8 +5,9 @@ import { knownDiscordId } from "../ids.ts";
 /**
  * `output`: what a command printed. `failed`: a run that has no thread to say so. `paused`: by the sidecar itself.
  * `missed`: a due instant that is too late. `cap`: the day's money is spent. `report`: what a run said of its work.
+ * `chain`: the jobs that led to an event are not started by it.
  */
-export const JOB_NEWS_KINDS = ["output", "failed", "paused", "missed", "cap", "report"] as const;
+export const JOB_NEWS_KINDS = ["output", "failed", "paused", "missed", "cap", "report", "chain"] as const;
 export type JobNewsKind = (typeof JOB_NEWS_KINDS)[number];
 
 export const newsIdSchema = z.string().regex(/^\d{1,15}$/, "must be a number");

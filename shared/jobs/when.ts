@@ -1,6 +1,7 @@
 /** When a job starts work: what callers send, and what is kept of it. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { eventWhenSchema } from "./event.ts";
 import { sentWebhookSchema, webhookSchema } from "./webhook.ts";
 
 /** A job is due at most once a minute. */
@@ -29,10 +30,12 @@ const at = z.strictObject({
 });
 
 /** What the sidecar keeps: with its zone, and checked. */
-export const whenSchema = lazy(() => z.discriminatedUnion("type", [at, every, cron, webhookSchema]));
+export const whenSchema = lazy(() =>
+  z.discriminatedUnion("type", [at, every, cron, webhookSchema, eventWhenSchema()]),
+);
 export type When = z.output<ReturnType<typeof whenSchema>>;
 /** Of a clock job. */
-export type ClockWhen = Exclude<When, { type: "webhook" }>;
+export type ClockWhen = Exclude<When, { type: "webhook" | "event" }>;
 
 /** What a caller sends: without a zone, the sidecar's machine's. */
 export const sentWhenSchema = lazy(() =>
@@ -41,12 +44,13 @@ export const sentWhenSchema = lazy(() =>
     every,
     cron.partial({ zone: true }),
     sentWebhookSchema,
-    /** In our short grammar: `every 30m`, `every weekday at 9`, `at 17:00`, `in 20m`. */
+    eventWhenSchema(),
+    /** In our short grammar: `every 30m`, `every weekday at 9`, `at 17:00`, `in 20m`, `on turn_end of 12`. */
     z.strictObject({ type: z.literal("words"), words: text, zone: zone.optional() }),
   ]),
 );
 export type SentWhen = z.input<ReturnType<typeof sentWhenSchema>>;
 
 export function isClock(when: When): when is ClockWhen {
-  return when.type !== "webhook";
+  return when.type !== "webhook" && when.type !== "event";
 }

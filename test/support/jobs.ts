@@ -10,6 +10,8 @@ import type { Agents } from "../../vm/agents/agents.ts";
 import { HookSecrets } from "../../vm/hooks/secrets.ts";
 import { BoundedCommands } from "../../vm/jobs/bounded.ts";
 import { Checks } from "../../vm/jobs/checks.ts";
+import { JobEvents } from "../../vm/jobs/events.ts";
+import { HookFeed } from "../../vm/jobs/feed.ts";
 import { Hooks } from "../../vm/jobs/hooks.ts";
 import { Jobs } from "../../vm/jobs/jobs.ts";
 import { JobNews } from "../../vm/jobs/news.ts";
@@ -39,6 +41,8 @@ export interface JobsWorld {
   jobs: Jobs;
   scheduler: Scheduler;
   news: JobNews;
+  events: JobEvents;
+  feed: HookFeed;
   /** The clock goes on by so much, and the scheduler looks. */
   pass: (ms: number) => Promise<void>;
   add: (request: Partial<JobRequest>, by?: Principal) => ReturnType<Jobs["create"]>;
@@ -96,11 +100,21 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
     const homes = { resolve: (name: string) => name as never };
     const secrets = new HookSecrets(join(folder, "hooks"));
     const hooks = new Hooks({ store, secrets, isOpen: false, engine: "demo", hasReader: false });
-    const jobs = new Jobs({ ...{ store, homes, targets, runs, scheduler, hooks, mayStill, maxJobs, now } });
-    Object.assign(world, { store: real, jobs, scheduler, news });
+    const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });
+    // Threads of these tests have no transcript: their events are what the sidecar says of them.
+    const events = new JobEvents({
+      ...{ store, transcript: () => join(folder, "nothing"), tagsOf: () => [], news, now, log },
+      onFound: (name) => feed.wake(name),
+    });
+    const jobs = new Jobs({
+      ...{ store, homes, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now },
+    });
+    Object.assign(world, { store: real, jobs, scheduler, news, events, feed });
   };
   const shut = async () => {
     world.scheduler.close();
+    world.events.close();
+    await world.feed.close();
     await runs.close();
     world.store.close();
   };

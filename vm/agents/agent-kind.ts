@@ -113,8 +113,8 @@ export class AgentKind implements Kind {
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
-    const { inputId, hops, plain } = request;
-    const first = { inputId, text: thread.command, by: thread.createdBy, plain, hops };
+    const { inputId, hops, causes, plain } = request;
+    const first = { inputId, text: thread.command, by: thread.createdBy, plain, hops, causes };
     const told = { ...first, outside: request.outside };
     // One that goes on from another conversation may wait for its first message.
     const message = this.#lines.of(thread.threadId, told, []);

@@ -12,6 +12,8 @@ export interface AgentMessage {
   fromNumber?: number | undefined;
   text: string;
   hops: number;
+  /** The jobs that led to it. */
+  causes?: readonly string[] | undefined;
   held?: HoldReason | undefined;
   /** Its writer is marked, and so is its reader: where the text from outside came from. */
   marks?: string | undefined;
@@ -21,7 +23,7 @@ export interface AgentMessage {
 
 /** It expands nothing: no commands, no @paths. */
 export function agentMessageLine(
-  { messageId, from, fromNumber, text, hops, held, voice }: AgentMessage,
+  { messageId, from, fromNumber, text, hops, causes = [], held, voice }: AgentMessage,
   now: number,
 ): InboxLine {
   return {
@@ -32,6 +34,7 @@ export function agentMessageLine(
     content: [{ type: "text", text }],
     plain: true,
     hops,
+    ...(causes.length > 0 && { causes: [...causes] }),
     ...(fromNumber !== undefined && { fromNumber }),
     ...(held && { held }),
     ...(voice && { handle: printThreadAddress(fromNumber === undefined ? from : `#${fromNumber}`) }),

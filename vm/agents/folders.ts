@@ -133,6 +133,11 @@ export class AgentFolders {
     return this.#knownOf(threadId)?.directive;
   }
 
+  /** Those of an agent; none of another thread. */
+  tagsOf(threadId: ThreadId): readonly string[] {
+    return this.exists(threadId) ? (this.findConfig(threadId)?.agent.tags ?? []) : [];
+  }
+
   /** As a thread's description has the two. */
   madeBy(threadId: ThreadId): { engine: string | null; directive: string | null; voice?: "message" } {
     const { engine, directive, voice } = this.#knownOf(threadId) ?? {};

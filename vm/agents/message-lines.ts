@@ -25,6 +25,7 @@ interface Message {
   when?: "now" | "next_turn" | undefined;
   channelId?: string | undefined;
   hops?: number | undefined;
+  causes?: readonly string[] | undefined;
   outside?: Outside | undefined;
 }
 
@@ -50,13 +51,14 @@ export class MessageLines {
     findMode?: () => string | undefined,
   ): InboxLine[] {
     const { folders, now } = this.#options;
-    const { text, by, inputId, plain, when, hops, channelId } = message;
+    const { text, by, inputId, plain, when, hops, causes, channelId } = message;
     const place = this.#sources.placeOf(folders.findConfig(threadId)?.agent, by, channelId);
     const outside = letIn(message.outside, { folder: folders.of(threadId), by, now: now() }, findMode);
     const all = [...files, ...outside.files];
     if (text === "" && all.length === 0) return outside.before;
     const messageId = inputId ?? randomUUID();
-    const line = messageLine(text, { messageId, by, plain, when, files: all, hops, place }, now());
+    const more = { messageId, by, plain, when, files: all, hops, causes, place };
+    const line = messageLine(text, more, now());
     return [...outside.before, line];
   }
 

@@ -2,6 +2,7 @@
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { awaitingOf, emptyFold, FOLD_VERSION, foldEvent, statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
+import { causesNow } from "../../shared/agent/fold-causes.ts";
 import { LET_IN_OPTION } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
@@ -67,12 +68,13 @@ export class Projection {
         const step = stepOf(event);
         if (step) steps.set(threadId, event.seq, step);
         this.#applyAsk(rows, threadId, fold, event);
+        const folded = foldEvent(fold, event);
         if (byte >= newFrom) {
-          all.add(threadId, event.type, { byte, bytes });
+          all.add(threadId, event.type, { byte, bytes }, causesOf(folded, event));
           seen.push([fold, event]);
           if (event.type === "voice_unanswered") this.#tellUnanswered(threadId, fold, event);
         }
-        fold = foldEvent(fold, event);
+        fold = folded;
       }
       if (transcriptBytes === undefined) return fold;
       anew?.end((requestId) => isAnswered(requestId, fold));
@@ -208,6 +210,11 @@ export class Projection {
     this.#calls.set(threadId, calls);
     return calls;
   }
+}
+
+/** The jobs that led to an event. Those of a message are its own, whatever the thread has done before. */
+function causesOf(after: ThreadFold, event: ThreadEvent): readonly string[] {
+  return event.type === "user_message" ? (event.causes ?? []) : causesNow(after);
 }
 
 /** Somebody has answered; otherwise the ask was withdrawn, or its time was over. */

@@ -91,11 +91,13 @@ export function messageLine(
     files?: readonly Block[];
     /** Of a child's first one. */
     hops?: number | undefined;
+    /** The jobs that led to it. */
+    causes?: readonly string[] | undefined;
     place?: Place | undefined;
   },
   now: number,
 ): InboxLine {
-  const { messageId, by, when, plain, files = [], hops, place } = more;
+  const { messageId, by, when, plain, files = [], hops, causes = [], place } = more;
   const content = contentOf(text, files);
   const line = { ts: at(now), op: "message" as const, messageId, source: printPrincipal(by), content };
   return {
@@ -103,6 +105,7 @@ export function messageLine(
     ...(when !== undefined && { when }),
     ...(plain && { plain }),
     ...(hops !== undefined && { hops }),
+    ...(causes.length > 0 && { causes: [...causes] }),
     ...place,
   };
 }

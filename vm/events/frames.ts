@@ -21,18 +21,25 @@ export interface Told {
 }
 
 export function framesOf(rows: readonly EventRow[], { transcript, directiveOf }: Told): Frame[] {
-  const files = new Map<string, number | undefined>();
   const directives = new Map<ThreadId, string | undefined>();
+  const lines = linesOf(rows, transcript);
+  return rows.map(({ eventId: id, threadId, type }, index) => {
+    if (!directives.has(threadId)) directives.set(threadId, directiveOf(threadId));
+    const directive = directives.get(threadId);
+    const made = directive === undefined ? "" : `"directive":${JSON.stringify(directive)},`;
+    const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},${made}"event":${lines[index] ?? "null"}}`;
+    return { id, threadId, type, bytes: Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`) };
+  });
+}
+
+/** Each event as a line of JSON, in order; undefined if its transcript was removed or damaged under it. */
+export function linesOf(
+  rows: readonly EventRow[],
+  transcript: Told["transcript"],
+): readonly (string | undefined)[] {
+  const files = new Map<string, number | undefined>();
   try {
-    return rows.map((row) => {
-      const { eventId: id, threadId, type } = row;
-      const event = row.body ?? findLine(fileOf(files, transcript, threadId), row);
-      if (!directives.has(threadId)) directives.set(threadId, directiveOf(threadId));
-      const directive = directives.get(threadId);
-      const made = directive === undefined ? "" : `"directive":${JSON.stringify(directive)},`;
-      const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},${made}"event":${event ?? "null"}}`;
-      return { id, threadId, type, bytes: Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`) };
-    });
+    return rows.map((row) => row.body ?? findLine(fileOf(files, transcript, row.threadId), row));
   } finally {
     for (const fd of files.values()) if (fd !== undefined) closeSync(fd);
   }

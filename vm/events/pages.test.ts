@@ -11,7 +11,8 @@ beforeEach(() => {
 });
 
 const row = (eventId: number, threadId = "t"): EventRow => {
-  return { eventId, threadId: aThreadId(threadId), type: "plan", byte: 0, bytes: 100, body: null };
+  const place = { byte: 0, bytes: 100, body: null };
+  return { eventId, threadId: aThreadId(threadId), type: "plan", ...place, causes: [] };
 };
 
 function makePages(limits: { sliceBytes?: number; maxBytes?: number } = {}): Pages {

@@ -2,8 +2,9 @@
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { anyThreadNameSchema, type ThreadId } from "../../shared/ids.ts";
+import { eventWhenSchema } from "../../shared/jobs/event.ts";
 import { type Job, jobNameSchema } from "../../shared/jobs/job.ts";
-import { isClock } from "../../shared/jobs/when.ts";
+import { isClock, type SentWhen } from "../../shared/jobs/when.ts";
 import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
@@ -19,6 +20,8 @@ const MAX_JOBS = 20;
 const MIN_GAP_MS = 15 * 60_000;
 /** The number of due instants ahead that are compared: no two of them may lie closer. */
 const LOOKED_AT = 30;
+/** Events of a family that come within so long are one input. */
+const EVENTS_EVERY_SECONDS = 60;
 const MAX_TEXT = 4_000;
 
 const add = z.strictObject({
@@ -27,7 +30,15 @@ const add = z.strictObject({
     .string()
     .min(1)
     .max(200)
+    .optional()
     .describe('"in 2h", "at 17:00", "every 30m" (at least 15m), "every weekday at 9", or five cron fields'),
+  on: z
+    .strictObject({
+      events: z.array(z.string()).describe("Their types, such as turn_end, failure, thread_status"),
+      threadId: anyThreadNameSchema.describe("Your child, parent or sibling"),
+    })
+    .optional()
+    .describe("In place of when: each time that this happens there"),
   zone: z.string().max(64).optional().describe("Of the times, such as Europe/Berlin"),
   text: z
     .string()
@@ -43,7 +54,7 @@ export interface AgentJobToolsOptions {
   jobs: Pick<Jobs, "create" | "list" | "remove" | "preview">;
   agents: Pick<Agents, "noteNotice">;
   marks: Pick<Marks, "findSpread" | "find">;
-  children: Pick<Children, "checkChild" | "parentOf">;
+  children: Pick<Children, "checkChild" | "checkFamily" | "parentOf">;
   homes: Pick<Homes, "find">;
   now: () => number;
 }
@@ -58,7 +69,7 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
     {
       name: "job_add",
       description:
-        "Wakes you, or a child of yours, at a later time with a text of yours: once or again and again. You need not wait meanwhile: end your turn.",
+        "Wakes you, or a child of yours, with a text of yours: at a later time, once or again and again, or when something happens in another thread of your family. You need not wait meanwhile: end your turn.",
       inputSchema: add,
       run: async ({ threadId, input }) => {
         const request = add.parse(input);
@@ -71,8 +82,8 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
           return `${describe(known)}. It was there already, and its time stays; remove it first to change that.`;
         if (own.filter(({ state }) => state !== "over").length >= MAX_JOBS)
           throw new AppError("max_jobs", `You have ${MAX_JOBS} jobs; remove one with job_remove first.`);
-        const { name, when: words, zone, text } = request;
-        const when = { type: "words" as const, words, ...(zone !== undefined && { zone }) };
+        const { name, text } = request;
+        const when = whenOf(options, threadId, request);
         refuseOften(when, options.now());
         const what = { type: "input" as const, threadId: to, text };
         if (isOver) jobs.remove(name);
@@ -101,6 +112,30 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
       },
     },
   ];
+}
+
+/** @throws AppError `invalid_request` if it says no time and no event, or both; `not_found` of others' events */
+function whenOf(
+  { children, homes }: AgentJobToolsOptions,
+  own: ThreadId,
+  { when: words, zone, on }: z.output<typeof add>,
+): SentWhen {
+  if ((words === undefined) === (on === undefined))
+    throw new AppError("invalid_request", "when, on: give one of them; when is the job to begin?");
+  if (words !== undefined) {
+    if (/^\s*on\b/i.test(words)) throw new AppError("invalid_request", "when: is a time; give events in on.");
+    return { type: "words", words, ...(zone !== undefined && { zone }) };
+  }
+  const { events = [], threadId: wanted = "" } = on ?? {};
+  const threadId = homes.find(wanted);
+  if (threadId === undefined)
+    throw new AppError("not_found", `There is no thread ${JSON.stringify(wanted)} that you know.`);
+  children.checkFamily(own, threadId);
+  const { data, error } = eventWhenSchema().safeParse({
+    ...{ type: "event", events, threadId, everySeconds: EVENTS_EVERY_SECONDS },
+  });
+  if (!data) throw new AppError("invalid_request", `on: ${error.issues[0]?.message ?? "is not understood"}.`);
+  return data;
 }
 
 /** @throws AppError `not_found` if it is neither the thread itself nor a child of it */

@@ -1,7 +1,9 @@
-/** Makes runs of the requests that wait: of each its own, or of those that came together one. */
-import { hash, randomBytes } from "node:crypto";
+/** Makes runs of the requests and events that wait: of each its own, or of those that came together one. */
+import { randomBytes } from "node:crypto";
+import { joinCauses } from "../../shared/agent/fold-causes.ts";
 import { readerSchema } from "../../shared/hooks/reader.ts";
 import type { HookCoalesce } from "../../shared/hooks/settings.ts";
+import type { EventWhen } from "../../shared/jobs/event.ts";
 import type { Webhook } from "../../shared/jobs/webhook.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -14,7 +16,9 @@ import type { WaitingRequest } from "../store/hook-requests.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart, whySkipped } from "./decide.ts";
+import { eventsText, foundSchema } from "./event-match.ts";
 import { takesText } from "./hooks.ts";
+import { broughtRunName } from "./names.ts";
 import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
 import { whyGone } from "./scheduler.ts";
@@ -23,8 +27,11 @@ import { whyGone } from "./scheduler.ts";
 const MAX_APART = 100;
 const MAX_LOOKED_AT = 1_000;
 const LOOK_EVERY_MS = 60_000;
+const FORGET_EVERY_MS = 3_600_000;
 /** So much of a text the reader is given: each byte of it costs. */
 const MAX_READ_BYTES = 16 * 1024;
+
+type Begin = Brought & { costUsd: number; causes?: readonly string[] };
 
 export interface HookFeedOptions {
   store: Store;
@@ -43,6 +50,7 @@ export class HookFeed {
   /** By hook. */
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #interval: NodeJS.Timeout | undefined;
+  #forgetting: NodeJS.Timeout | undefined;
 
   constructor(options: HookFeedOptions) {
     this.#options = options;
@@ -52,6 +60,8 @@ export class HookFeed {
     const look = () => {
       for (const name of this.#options.store.hookRequests.listHooks()) this.wake(name);
     };
+    const { store, now } = this.#options;
+    this.#forgetting = setInterval(() => store.hookRequests.forget(now()), FORGET_EVERY_MS).unref();
     this.#interval = setInterval(look, LOOK_EVERY_MS).unref();
     look();
   }
@@ -64,9 +74,15 @@ export class HookFeed {
     });
   }
 
+  /** Resolves once nothing is being passed on. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#interval);
+    clearInterval(this.#forgetting);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     await this.#queue.idle();
   }
@@ -75,20 +91,20 @@ export class HookFeed {
     const { store, news, mayStill, now } = this.#options;
     const row = store.jobs.find(name);
     const when = row?.settings.when;
-    if (!row || when?.type !== "webhook") return store.hookRequests.remove(name);
+    if (!row || (when?.type !== "webhook" && when?.type !== "event")) return store.hookRequests.remove(name);
     if (row.state !== "active" || this.#closing.signal.aborted) return;
     if (!mayStill(row.createdBy)) return news.pause(row, whyGone(row.createdBy));
     const waiting = store.hookRequests.listWaiting(name, MAX_LOOKED_AT);
-    const { due, nextAt } = groupsOf(waiting, when.coalesce, now());
+    const { due, nextAt } = groupsOf(waiting, coalesceOf(when), now());
     for (const ids of due) await this.#begin(row, when, ids);
     if (nextAt !== undefined) this.#wakeAt(name, nextAt);
   }
 
-  async #begin(row: JobRow, when: Webhook, ids: readonly string[]): Promise<void> {
+  async #begin(row: JobRow, when: Webhook | EventWhen, ids: readonly string[]): Promise<void> {
     const { store, runs, news, now } = this.#options;
     const { name } = row.settings;
     if (this.#closing.signal.aborted) return;
-    const run = `${name}-w${hash("sha256", ids[0] ?? "", "hex").slice(0, 16)}`;
+    const run = broughtRunName(name, ids[0] ?? "");
     const spentTodayUsd = store.jobRuns.spentSince(row.jobId, dayStart(now()));
     // What a request brought is never dropped because of another run.
     const reason = whySkipped(row, { nowMs: now(), openRuns: 0, isThreadBusy: false, spentTodayUsd });
@@ -101,14 +117,23 @@ export class HookFeed {
       });
       return;
     }
-    const brought = await this.#bring(row, when, ids, run);
+    const brought = when.type === "event" ? this.#told(row, ids) : await this.#bring(row, when, ids, run);
     if (!brought) return;
-    const { costUsd, ...body } = brought;
+    const { costUsd, causes = [], ...body } = brought;
     store.transaction(() => {
-      runs.begin(row, run, job(name), JSON.stringify(body));
+      runs.begin(row, run, job(name), { body: JSON.stringify(body), causes });
       if (costUsd > 0) store.jobRuns.update(run, { costUsd });
       store.hookRequests.passOn(name, ids);
     });
+  }
+
+  /** What the events say, and the jobs that led to them. */
+  #told({ settings: { name, what } }: JobRow, ids: readonly string[]): Begin {
+    const { store } = this.#options;
+    const bodies = ids.flatMap((id) => store.hookRequests.findBody(name, id) ?? []);
+    const found = bodies.map((body) => foundSchema.parse(JSON.parse(body.toString())));
+    const causes = joinCauses(...found.map((one) => one.causes));
+    return { text: takesText(what) ? eventsText(found) : "", causes, costUsd: 0 };
   }
 
   /** @returns undefined if the sidecar ends meanwhile */
@@ -117,7 +142,7 @@ export class HookFeed {
     when: Webhook,
     ids: readonly string[],
     run: string,
-  ): Promise<(Brought & { costUsd: number }) | undefined> {
+  ): Promise<Begin | undefined> {
     const { store, reader } = this.#options;
     const bodies = ids.flatMap((id) => store.hookRequests.findBody(name, id) ?? []);
     if (!takesText(what)) return { text: "", costUsd: 0 };
@@ -144,6 +169,12 @@ export class HookFeed {
       }, delay).unref(),
     );
   }
+}
+
+/** The events of some seconds are one run. */
+function coalesceOf(when: Webhook | EventWhen): HookCoalesce | undefined {
+  if (when.type === "webhook") return when.coalesce;
+  return { windowSeconds: when.everySeconds, maxWaitSeconds: when.everySeconds };
 }
 
 function newMark(parts: readonly Part[]): string {

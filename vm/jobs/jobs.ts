@@ -1,9 +1,11 @@
 /** What callers do with jobs. */
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { JobPreview } from "../../shared/jobs/api.ts";
+import type { EventWhen } from "../../shared/jobs/event.ts";
 import type { Job, JobRequest, JobRun, JobSettings } from "../../shared/jobs/job.ts";
 import { jobRequestSchema } from "../../shared/jobs/job.ts";
-import { isClock } from "../../shared/jobs/when.ts";
+import { isClock, type When } from "../../shared/jobs/when.ts";
 import type { Principal } from "../../shared/principal.ts";
 import { printPrincipal } from "../../shared/principal.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
@@ -11,6 +13,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
 import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
+import type { JobEvents } from "./events.ts";
 import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { handRunName } from "./names.ts";
@@ -32,6 +35,7 @@ export interface JobsOptions {
   targets: Targets;
   runs: Runs;
   scheduler: Scheduler;
+  events: Pick<JobEvents, "settle" | "refresh">;
   hooks: Pick<Hooks, "check" | "keep" | "forget">;
   mayStill: (maker: Principal) => boolean;
   maxJobs: number;
@@ -47,11 +51,11 @@ export class Jobs {
 
   /** @throws AppError that names the field and says what would fit */
   async create(request: JobRequest, by: Principal): Promise<Job> {
-    const { store, homes, targets, scheduler, hooks, now } = this.#options;
+    const { store, homes, targets, scheduler, hooks, events, now } = this.#options;
     const { what, paused, ...sent } = jobRequestSchema().parse(request);
     const nowMs = now();
     this.#checkRoom(sent.name, by);
-    const when = parseWhen(sent.when, { nowMs, zone: machineZone() });
+    const when = this.#withThread(parseWhen(sent.when, { nowMs, zone: machineZone() }));
     const named = what.type === "input" ? { ...what, threadId: homes.resolve(what.threadId) } : what;
     const settings: JobSettings = { ...sent, when, what: named };
     const first = isClock(when) ? nextDue({ when, madeAt: nowMs }, nowMs) : null;
@@ -62,6 +66,7 @@ export class Jobs {
     await targets.check({ settings });
     this.#checkRoom(sent.name, by); // while that was looked at, another one may have been made
     if (when.type === "webhook") hooks.keep(sent.name, secret);
+    if (when.type === "event") events.settle();
     store.jobs.insert({
       settings,
       createdBy: by,
@@ -71,6 +76,7 @@ export class Jobs {
       nextDue: first,
       period: (first ?? nowMs) - nowMs,
     });
+    if (when.type === "event") events.refresh();
     scheduler.look();
     return this.get(settings.name);
   }
@@ -79,7 +85,8 @@ export class Jobs {
   preview(sent: JobRequest["when"]): JobPreview {
     const nowMs = this.#options.now();
     const when = parseWhen(sent, { nowMs, zone: machineZone() });
-    if (!isClock(when)) return { when, next: [], words: "at each request" };
+    if (!isClock(when))
+      return { when, next: [], words: when.type === "event" ? eventWords(when) : "at each request" };
     const dues = nextDues({ when, madeAt: nowMs }, nowMs, SHOWN);
     const words = dues.map((due) => `${dueText(when, due)}, in ${awayText(due - nowMs)}`).join("; ");
     return { when, next: dues.map(at), words };
@@ -147,11 +154,13 @@ export class Jobs {
 
   /** What was due meanwhile is not run. @throws AppError `not_found`, `unsupported` if it is over */
   resume(name: string): Job {
-    const { store, scheduler, now, mayStill } = this.#options;
+    const { store, scheduler, events, now, mayStill } = this.#options;
     const row = this.#find(name);
     refuseOver(row);
     if (!mayStill(row.createdBy)) throw new AppError("unsupported", whyGone(row.createdBy));
     if (row.state === "active") return this.get(name);
+    const isOfEvents = row.settings.when.type === "event";
+    if (isOfEvents) events.settle();
     const scheduled = scheduledOf(row);
     const nowMs = now();
     const next = scheduled ? nextDue(scheduled, nowMs) : null;
@@ -160,6 +169,7 @@ export class Jobs {
       store.jobs.setNext(row.jobId, next, (next ?? nowMs) - nowMs);
       if (scheduled && next === null) store.jobs.setState(row.jobId, "over", "It is not due again.");
     });
+    if (isOfEvents) events.refresh();
     scheduler.look();
     return this.get(name);
   }
@@ -175,6 +185,18 @@ export class Jobs {
     const row = this.#options.store.jobs.find(name);
     if (!row) throw new AppError("not_found", `There is no job ${JSON.stringify(name)}.`);
     return row;
+  }
+
+  /** @throws AppError `not_found`, `thread_ended` if the events are those of a thread that can have none */
+  #withThread(when: When): When {
+    if (when.type !== "event" || when.threadId === undefined) return when;
+    const { store, homes } = this.#options;
+    const threadId = homes.resolve(when.threadId);
+    const thread = store.threads.find(threadId);
+    if (!thread) throw new AppError("not_found", `when.threadId: there is no thread ${when.threadId}.`);
+    if (!isOpen(thread.status))
+      throw new AppError("thread_ended", `when.threadId: thread ${when.threadId} has ended.`);
+    return { ...when, threadId };
   }
 
   #checkRoom(name: string, by: Principal): void {
@@ -236,6 +258,11 @@ function refuseOver({ state, settings, why }: JobRow): void {
 
 function at(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+function eventWords({ events, threadId, everySeconds }: EventWhen): string {
+  const of = threadId === undefined ? "" : ` of ${threadId}`;
+  return `at each ${events.join(", ")}${of}, those of ${everySeconds} s together`;
 }
 
 /** `14 h`, `3 days` */

@@ -1,5 +1,5 @@
 /** How runs are called, and with them their threads and inputs: the same again finds what is there. */
-
+import { hash } from "node:crypto";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 
 /** Of a due instant. Two of one job lie a minute apart at least. */
@@ -15,4 +15,14 @@ export function handRunName(job: string, madeAt: number, count: number): string 
 /** The thread of a run that has one of its own, or that a job's settings name. */
 export function threadOf(name: string): ThreadId {
   return knownThreadId.parse(name);
+}
+
+/** Of what a request, or an event, brought: by the first one's id. */
+export function broughtRunName(job: string, deliveryId: string): string {
+  return `${job}-w${hash("sha256", deliveryId, "hex").slice(0, 16)}`;
+}
+
+/** The row that says that these jobs led to it, and that it is not started again. */
+export function chainRunName(job: string, causes: readonly string[]): string {
+  return `${job}-c${hash("sha256", causes.join(" "), "hex").slice(0, 16)}`;
 }

@@ -64,6 +64,8 @@ export class JobNews {
   /** A due instant has no run. */
   tellNone(row: JobRow, status: "claimed" | "skipped" | "missed", { run, reason }: Skipped): void {
     if (status === "missed") this.#note(row, { key: `missed.${run}`, kind: "missed", text: reason ?? "" });
+    if (status === "skipped" && reason?.startsWith("chain: "))
+      this.#note(row, { key: `chain.${run}`, kind: "chain", text: reason.slice(7) });
     const { now } = this.#options;
     if (status === "skipped" && reason?.startsWith("cap: "))
       this.#note(row, { key: `cap.${row.jobId}.${dayStart(now())}`, kind: "cap", text: reason.slice(5) });

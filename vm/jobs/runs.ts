@@ -68,8 +68,16 @@ export class Runs {
     for (const { run } of open) this.#goOn(run);
   }
 
-  /** What is asked of a job beside its clock: by hand, or by a request. @returns false if a run of this name is there */
-  begin(row: JobRow, run: string, by: Principal, body: string | null = null): boolean {
+  /**
+   * What is asked of a job beside its clock: by hand, by a request, or by an event.
+   * @returns false if a run of this name is there
+   */
+  begin(
+    row: JobRow,
+    run: string,
+    by: Principal,
+    { body = null, causes = [] }: { body?: string | null; causes?: readonly string[] } = {},
+  ): boolean {
     const { store, now } = this.#options;
     const isNew = store.jobRuns.insert({
       run,
@@ -79,6 +87,7 @@ export class Runs {
       by,
       claimedAt: now(),
       body,
+      causes: [...causes],
     });
     if (isNew) this.#planLook();
     return isNew;

@@ -1,9 +1,10 @@
 /** When a job is due: what callers send is checked, and the next instants are computed from the last one. Pure. */
 import { AppError } from "../../shared/errors.ts";
+import { eventWhenSchema } from "../../shared/jobs/event.ts";
 import { webhookSchema } from "../../shared/jobs/webhook.ts";
 import { type ClockWhen, isClock, type SentWhen, type When } from "../../shared/jobs/when.ts";
 import { nextCron, parseCron } from "./cron.ts";
-import { parseWords } from "./words.ts";
+import { parseEvents, parseWords } from "./words.ts";
 import { findZone, wallOf, wallText } from "./zone.ts";
 
 const MINUTE_MS = 60_000;
@@ -29,6 +30,8 @@ export function parseWhen(sent: SentWhen, { nowMs, zone: own }: { nowMs: number;
     return webhookSchema.parse(when);
   }
   if (sent.type === "every") return sent;
+  if (sent.type === "event") return eventWhenSchema().parse(sent);
+  if (sent.type === "words" && /^\s*on\b/i.test(sent.words)) return parseEvents(sent.words);
   const zone = checkZone(sent.zone ?? own);
   if (sent.type === "cron") return { type: "cron", cron: parseCron(sent.cron, nowMs), zone };
   if (sent.type === "at")

@@ -1,5 +1,6 @@
 /** What a run starts: an agent, an input, a terminal, a command. Each start can be taken up where it was cut off. */
 import { agentConfigSchema } from "../../shared/agent/config.ts";
+import { joinCauses } from "../../shared/agent/fold-causes.ts";
 import { usedOf } from "../../shared/agent/limits.ts";
 import { createRequestSchema, isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -121,7 +122,7 @@ export class Targets {
     const threadId = threadOf(run.run);
     if (this.#isThere(threadId)) return { threadId };
     const request = this.#agentRequest(row.settings, what, run.run, broughtBy(run), leftUsd);
-    await this.#options.creation.create(request);
+    await this.#options.creation.create({ ...request, causes: causesOf(row, run) });
     return { threadId };
   }
 
@@ -148,7 +149,7 @@ export class Targets {
     if (Object.keys(limits).length > 0) await agents.control(threadId, { control: "limit", limits }, by);
     const callsBefore = store.steps.countCalls(threadId);
     const input = inputOf(what.prompt, run);
-    await inputs.send(threadId, { ...input, enter: true, paste: "auto", inputId: run.run, plain: true, by });
+    await inputs.send(threadId, { ...input, ...sentBy(row, run) });
     return { threadId, costBefore: used.spendUsd, callsBefore };
   }
 
@@ -159,8 +160,7 @@ export class Targets {
     if (!thread) throw new AppError("not_found", `There is no thread ${threadId} any more.`);
     const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
     const input = inputOf(what.text, run);
-    const by = job(row.settings.name);
-    await inputs.send(threadId, { ...input, enter: true, paste: "auto", inputId: run.run, plain: true, by });
+    await inputs.send(threadId, { ...input, ...sentBy(row, run) });
     // A terminal says nothing of what came of it.
     return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
   }
@@ -254,6 +254,20 @@ export class Targets {
 /** What a request brought; undefined if none began the run. */
 function broughtBy({ body }: JobRunRow): Brought | undefined {
   return body === null ? undefined : parseBrought(body);
+}
+
+/** The jobs that led to what the run does. */
+function causesOf({ settings: { name } }: JobRow, { causes }: JobRunRow): string[] {
+  return joinCauses(causes, [name]);
+}
+
+/** Beside its words, all that an input of a run says. */
+function sentBy(row: JobRow, run: JobRunRow) {
+  const by = job(row.settings.name);
+  return {
+    ...{ enter: true, paste: "auto" as const, inputId: run.run, plain: true, by },
+    causes: causesOf(row, run),
+  };
 }
 
 /** It stands behind the job's own words. */

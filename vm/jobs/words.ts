@@ -1,5 +1,6 @@
-/** Our short grammar for when a job is due: `every 30m`, `every weekday at 9`, `at 17:00`, `in 20m`. Pure. */
+/** Our short grammar for when a job is due: `every 30m`, `every weekday at 9`, `at 17:00`, `in 20m`, `on turn_end`. Pure. */
 import { AppError } from "../../shared/errors.ts";
+import { type EventWhen, eventWhenSchema } from "../../shared/jobs/event.ts";
 import type { ClockWhen } from "../../shared/jobs/when.ts";
 import { DAY_MS, HOUR_MS, instantsOf, wallOf } from "./zone.ts";
 
@@ -10,7 +11,7 @@ const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "frida
 const DATE = /^(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)$/;
 
 export const GRAMMAR =
-  'write "every 30m", "every weekday at 9", "every monday and friday at 9:30", "at 17:00", "at 2027-01-05 09:00", "in 20m", or five cron fields';
+  'write "every 30m", "every weekday at 9", "every monday and friday at 9:30", "at 17:00", "at 2027-01-05 09:00", "in 20m", "on turn_end of 12", or five cron fields';
 
 /** @throws AppError `invalid_request` that says what would fit */
 export function parseWords(text: string, zone: string, nowMs: number): ClockWhen | { cron: string } {
@@ -37,6 +38,28 @@ function everyOf(rest: string, text: string): ClockWhen | { cron: string } {
   if (time === undefined) throw refuse(text, `says no time; write "every ${days} at 9"`);
   const { hour, minute } = timeOf(time, text);
   return { cron: `${minute} ${hour} * * ${cronDays}` };
+}
+
+/**
+ * `on turn_end`, `on turn_end, thread_status of 12`.
+ * @throws AppError `invalid_request` that says what would fit
+ */
+export function parseEvents(text: string): EventWhen {
+  const [, types = "", threadId] =
+    /^on ([\w, ]+?)(?: of (\S.*))?$/i.exec(text.trim().replace(/\s+/g, " ")) ?? [];
+  const events = types
+    .toLowerCase()
+    .split(/,| and /)
+    .map((type) => type.trim());
+  const { data, error } = eventWhenSchema().safeParse({
+    type: "event",
+    events,
+    ...(threadId !== undefined && { threadId }),
+  });
+  if (data) return data;
+  const [type] = error.issues[0]?.path.slice(-1) ?? [];
+  const named = typeof type === "number" ? `${JSON.stringify(events[type])} ` : "";
+  throw refuse(text, `${named}${error.issues[0]?.message ?? "is not understood"}; write "on turn_end of 12"`);
 }
 
 /** The fifth field of a cron expression; undefined if these are no days. */

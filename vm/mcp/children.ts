@@ -7,6 +7,7 @@ import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
+import { causesNow } from "../../shared/agent/fold-causes.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import type { InputValues } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -197,6 +198,7 @@ export class Children {
       budget: this.#options.store.budgets.find(parentId)?.budget,
       // A child that is made and writes back is a message too.
       hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
+      causes: causesNow(await agents.foldNow(parentId)),
       // Its prompt is its parent's words.
       ...(marks !== undefined && { outside: { marks } }),
     });

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { causesNow } from "../../shared/agent/fold-causes.ts";
 import { HOLD_REASONS, type HoldReason, MAX_HOPS } from "../../shared/agent/message-fields.ts";
 import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -31,6 +32,7 @@ const draftSchema = z.object({
   toNumber: z.number().int().positive().optional(),
   text: z.string(),
   hops: z.number().int().positive(),
+  causes: z.array(z.string()).optional(),
   held: z.enum(HOLD_REASONS).optional(),
   marks: z.string().optional(),
 });
@@ -97,6 +99,7 @@ export class Messages {
       text,
       hops,
       held,
+      causes: causesNow(await agents.foldNow(from)),
       ...(marks !== undefined && { marks }),
     };
     await this.#deliver(draft);

@@ -3,6 +3,7 @@
  * bytes of that transcript; what the sidecar itself says is kept here whole.
  */
 import * as z from "zod";
+import type { OWN_EVENT_TYPES } from "../../shared/hub-events.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
@@ -18,6 +19,7 @@ const rowSchema = z
     byte: z.int().nullable(),
     bytes: z.int().nullable(),
     body: z.string().nullable(),
+    causes: z.string().nullable(),
   })
   .transform((row) => ({
     eventId: row.event_id,
@@ -28,6 +30,8 @@ const rowSchema = z
     bytes: row.bytes,
     /** What the sidecar says, as JSON. */
     body: row.body,
+    /** The jobs that led to it, as far as its transcript tells. */
+    causes: namesIn(row.causes),
   }));
 
 const idSchema = z.object({ id: z.int() });
@@ -36,7 +40,7 @@ export type EventRow = z.infer<typeof rowSchema>;
 
 /** What the sidecar says of a thread. */
 export interface OwnEvent {
-  type: "thread_created" | "thread_status" | "thread_removed";
+  type: (typeof OWN_EVENT_TYPES)[number];
   [field: string]: unknown;
 }
 
@@ -45,6 +49,7 @@ export class EventTable {
   readonly #maxEvents: number;
   readonly #insert;
   readonly #list;
+  readonly #listOfTypes;
   readonly #before;
   readonly #newest;
   readonly #count;
@@ -60,9 +65,14 @@ export class EventTable {
     this.#db = db;
     this.#maxEvents = maxEvents;
     this.#insert = db.prepare(
-      `INSERT INTO events (thread_id, type, byte, bytes, body) VALUES (@threadId, @type, @byte, @bytes, @body)`,
+      `INSERT INTO events (thread_id, type, byte, bytes, body, causes)
+       VALUES (@threadId, @type, @byte, @bytes, @body, @causes)`,
     );
     this.#list = db.prepare("SELECT * FROM events WHERE event_id > ? ORDER BY event_id LIMIT ?");
+    this.#listOfTypes = db.prepare(
+      `SELECT * FROM events WHERE event_id > @afterId AND event_id <= @upTo
+         AND type IN (SELECT value FROM json_each(@types)) ORDER BY event_id LIMIT @limit`,
+    );
     this.#before = db.prepare("SELECT event_id AS id FROM events ORDER BY event_id DESC LIMIT 1 OFFSET ?");
     this.#newest = db.prepare("SELECT seq AS id FROM sqlite_sequence WHERE name = 'events'");
     this.#count = db.prepare("SELECT count(*) AS id FROM events");
@@ -95,18 +105,39 @@ export class EventTable {
     this.#listeners.push(onAdd);
   }
 
-  /** An event of a transcript: where its line begins, and its length in bytes. */
-  add(threadId: ThreadId, type: string, { byte, bytes }: { byte: number; bytes: number }): void {
-    this.#add({ threadId, type, byte, bytes, body: null });
+  /**
+   * An event of a transcript: where its line begins, and its length in bytes.
+   * @param causes the jobs that led to it
+   */
+  add(
+    threadId: ThreadId,
+    type: string,
+    { byte, bytes }: { byte: number; bytes: number },
+    causes: readonly string[] = [],
+  ): void {
+    this.#add({ threadId, type, byte, bytes, body: null, causes });
   }
 
   addOwn(threadId: ThreadId, event: OwnEvent): void {
-    this.#add({ threadId, type: event.type, byte: null, bytes: null, body: JSON.stringify(event) });
+    this.#add({
+      threadId,
+      type: event.type,
+      byte: null,
+      bytes: null,
+      body: JSON.stringify(event),
+      causes: [],
+    });
   }
 
   /** The first `limit` after an id, in order. */
   list(afterId: number, limit: number): EventRow[] {
     return this.#list.all(afterId, limit).map((row) => rowSchema.parse(row));
+  }
+
+  /** The first `limit` of these types after an id and up to another one, in order. */
+  listOfTypes(types: readonly string[], afterId: number, upTo: number, limit: number): EventRow[] {
+    const rows = this.#listOfTypes.all({ types: JSON.stringify(types), afterId, upTo, limit });
+    return rows.map((row) => rowSchema.parse(row));
   }
 
   /** An id after which there are `count` events, or all that are kept if those are fewer. */
@@ -130,8 +161,8 @@ export class EventTable {
     this.#rows -= this.#removeThread.run(threadId).changes;
   }
 
-  #add(row: Omit<EventRow, "eventId">): void {
-    this.#insert.run(row);
+  #add(row: Omit<EventRow, "eventId" | "causes"> & { causes: readonly string[] }): void {
+    this.#insert.run({ ...row, causes: row.causes.join(" ") || null });
     this.#rows += 1;
     if (this.#rows >= this.#maxEvents + PRUNED_AT_ONCE) this.#pruneSome();
     for (const listener of this.#listeners) listener(row.type, row.threadId);
@@ -148,4 +179,9 @@ export class EventTable {
   #read(statement: { get: (...values: unknown[]) => unknown }, ...values: unknown[]): number {
     return idSchema.parse(statement.get(...values)).id;
   }
+}
+
+/** Names of jobs, which have no space in them. */
+function namesIn(text: string | null): string[] {
+  return text === null || text === "" ? [] : text.split(" ");
 }

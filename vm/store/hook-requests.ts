@@ -82,14 +82,17 @@ export class HookRequestTable {
    * @throws Error if the disk does not take them; none of them is kept then
    */
   keep(requests: readonly NewHookRequest[]): HookOutcome[] {
-    return this.#db.durably(() =>
-      requests.map((request) => {
-        const { hook, deliveryId, receivedAt } = request;
-        const known = this.find(hook, deliveryId, receivedAt);
-        if (known === undefined) this.#insert.run({ ...request, bytes: request.body?.length ?? 0 });
-        return known ?? request.outcome;
-      }),
-    );
+    return this.#db.durably(() => this.add(requests));
+  }
+
+  /** As {@link keep}, in a transaction that is there already, and with no wait for the disk. */
+  add(requests: readonly NewHookRequest[]): HookOutcome[] {
+    return requests.map((request) => {
+      const { hook, deliveryId, receivedAt } = request;
+      const known = this.find(hook, deliveryId, receivedAt);
+      if (known === undefined) this.#insert.run({ ...request, bytes: request.body?.length ?? 0 });
+      return known ?? request.outcome;
+    });
   }
 
   find(hook: string, deliveryId: string, now: number): HookOutcome | undefined {

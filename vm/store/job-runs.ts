@@ -27,6 +27,7 @@ const runSchema = z
     body: z.string().nullable(),
     report_ok: z.int().nullable(),
     report: z.string().nullable(),
+    causes: z.string(),
   })
   .transform((row) => ({
     run: row.run,
@@ -49,13 +50,15 @@ const runSchema = z
     output: row.output,
     /** What a request brought. */
     body: row.body,
+    /** The jobs that led to it, the oldest first; its own is not among them. */
+    causes: row.causes === "" ? [] : row.causes.split(" "),
     /** The report of its agent; null if there is none. */
     report: row.report_ok === null ? null : { ok: row.report_ok === 1, text: row.report ?? "" },
   }));
 export type JobRunRow = z.output<typeof runSchema>;
 
 export type NewRun = Pick<JobRunRow, "run" | "jobId" | "due" | "by" | "claimedAt"> &
-  Partial<Pick<JobRunRow, "reason" | "endedAt" | "missed" | "body">> & { status: RunStatus };
+  Partial<Pick<JobRunRow, "reason" | "endedAt" | "missed" | "body" | "causes">> & { status: RunStatus };
 type RunPatch = Partial<
   Pick<
     JobRunRow,
@@ -90,8 +93,8 @@ export class JobRunTable {
 
   constructor(db: Database) {
     this.#insert = db.prepare(
-      `INSERT OR IGNORE INTO job_runs (run, job_id, due, status, reason, by, claimed_at, ended_at, missed, body)
-       VALUES (@run, @jobId, @due, @status, @reason, @by, @claimedAt, @endedAt, @missed, @body)`,
+      `INSERT OR IGNORE INTO job_runs (run, job_id, due, status, reason, by, claimed_at, ended_at, missed, body, causes)
+       VALUES (@run, @jobId, @due, @status, @reason, @by, @claimedAt, @endedAt, @missed, @body, @causes)`,
     );
     this.#find = db.prepare("SELECT * FROM job_runs WHERE run = ?");
     this.#update = db.prepare(
@@ -135,8 +138,10 @@ export class JobRunTable {
   }
 
   /** @returns false if a run of this name, or of this due instant, is there */
-  insert({ by, reason = null, endedAt = null, missed = 0, body = null, ...run }: NewRun): boolean {
-    const values = { ...run, reason, endedAt, missed, body, by: printPrincipal(by) };
+  insert(given: NewRun): boolean {
+    const { by, reason = null, endedAt = null, missed = 0, body = null, causes = [], ...run } = given;
+    const kept = { by: printPrincipal(by), causes: causes.join(" ") };
+    const values = { ...run, reason, endedAt, missed, body, ...kept };
     return this.#insert.run(values).changes > 0;
   }
 
@@ -159,7 +164,7 @@ export class JobRunTable {
   update(run: string, patch: RunPatch): void {
     const before = this.find(run);
     if (!before) return;
-    const { jobId: _, by: __, report: ___, ...row } = { ...before, ...patch };
+    const { jobId: _, by: __, report: ___, causes: ____, ...row } = { ...before, ...patch };
     this.#update.run(row);
   }
 

@@ -56,6 +56,9 @@ export class JobTable {
   readonly #list;
   readonly #listDue;
   readonly #listFar;
+  readonly #listOfEvents;
+  readonly #eventsRead;
+  readonly #setEventsRead;
   readonly #first;
   readonly #count;
   readonly #countOf;
@@ -82,6 +85,12 @@ export class JobTable {
       "SELECT * FROM jobs WHERE state = 'active' AND next_due <= ? ORDER BY next_due LIMIT ?",
     );
     this.#listFar = db.prepare("SELECT * FROM jobs WHERE state = 'active' AND next_due - @now > 2 * period");
+    this.#listOfEvents = db.prepare(
+      `SELECT * FROM jobs WHERE state = 'active' AND json_extract(settings, '$.when.type') = 'event'
+       ORDER BY job_id`,
+    );
+    this.#eventsRead = db.prepare("SELECT event_id AS count FROM job_events_read");
+    this.#setEventsRead = db.prepare("UPDATE job_events_read SET event_id = ?");
     this.#first = db.prepare(
       "SELECT min(next_due) AS count FROM jobs WHERE state = 'active' AND next_due IS NOT NULL",
     );
@@ -131,6 +140,20 @@ export class JobTable {
   /** Those whose next due instant is over two periods away: the clock that it was computed by was ahead. */
   listFar(nowMs: number): JobRow[] {
     return this.#listFar.all({ now: nowMs }).map((row) => rowSchema.parse(row));
+  }
+
+  /** The active ones that an event starts. */
+  listOfEvents(): JobRow[] {
+    return this.#listOfEvents.all().map((row) => rowSchema.parse(row));
+  }
+
+  /** The id of the newest event that jobs of events have seen. */
+  eventsRead(): number {
+    return countSchema.parse(this.#eventsRead.get()).count;
+  }
+
+  setEventsRead(eventId: number): void {
+    this.#setEventsRead.run(eventId);
   }
 
   /** When the first one is due; null if none is. */

@@ -303,6 +303,14 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE people DROP COLUMN role;
   ALTER TABLE people ADD COLUMN roles TEXT NOT NULL DEFAULT '[]';
   `,
+  `
+  ALTER TABLE events ADD COLUMN causes TEXT;
+  ALTER TABLE job_runs ADD COLUMN causes TEXT NOT NULL DEFAULT '';
+  CREATE INDEX jobs_of_events ON jobs (job_id)
+    WHERE state = 'active' AND json_extract(settings, '$.when.type') = 'event';
+  CREATE TABLE job_events_read (event_id INTEGER NOT NULL) STRICT;
+  INSERT INTO job_events_read (event_id) VALUES (0);
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

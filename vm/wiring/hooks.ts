@@ -11,7 +11,6 @@ import type { WiredJobs } from "./jobs.ts";
 import type { Setting } from "./setting.ts";
 import type { Storage } from "./storage.ts";
 
-const FORGET_EVERY_MS = 3_600_000;
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** The other listener has the rest: nobody out there may keep its owner out. */
 const CONNECTIONS = Math.ceil(CONNECTION_LIMITS.maxConnections / 4);
@@ -25,7 +24,7 @@ export function connectionsBeside({ hooks }: Setting["config"]): Pick<Connection
 export async function openHookDoor(
   { config, log, now, releasers }: Setting,
   { store }: Storage,
-  { jobs, hooks, hookFeed }: Pick<WiredJobs, "jobs" | "hooks" | "hookFeed">,
+  { jobs, hooks, wake }: Pick<WiredJobs, "jobs" | "hooks" | "wake">,
 ) {
   if (!config.hooks) return undefined;
   const { host, port } = config.hooks;
@@ -36,10 +35,8 @@ export async function openHookDoor(
     requests,
     now,
     maxWaitingBytes: Math.min(MAX_WAITING_BYTES, config.stateMaxBytes / 4),
-    onTaken: (hook) => hookFeed.wake(hook),
+    onTaken: wake,
   });
-  const timer = setInterval(() => requests.forget(now()), FORGET_EVERY_MS).unref();
-  releasers.add("memory of hooks", () => clearInterval(timer));
   const app = createHookDoor({
     findHeartbeat: (name) => jobs.findHeartbeat(name),
     findHook: (name) => hooks.find(name),
@@ -59,7 +56,6 @@ export async function openHookDoor(
     server.closeAllConnections();
     await closed;
   });
-  hookFeed.start();
   const { port: ownPort } = server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${ownPort}`;
 }

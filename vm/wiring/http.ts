@@ -136,7 +136,7 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
     store,
     transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
     directiveOf: (threadId) => folders.directiveOf(threadId),
-    tagsOf: (threadId) => (folders.exists(threadId) ? (folders.findConfig(threadId)?.agent.tags ?? []) : []),
+    tagsOf: (threadId) => folders.tagsOf(threadId),
     log,
     ...eventsLimits,
   });

@@ -1,6 +1,7 @@
 /** Jobs: started last, once threads are in step with the world. */
 import { join } from "node:path";
 import { type EngineName, READER } from "../../shared/agent/engines/engines.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
 import { isOpen } from "../../shared/api.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { ThreadId } from "../../shared/ids.ts";
@@ -13,6 +14,7 @@ import { HookSecrets } from "../hooks/secrets.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { BoundedCommands } from "../jobs/bounded.ts";
 import { Checks } from "../jobs/checks.ts";
+import { JobEvents } from "../jobs/events.ts";
 import { HookFeed } from "../jobs/feed.ts";
 import { HookTests } from "../jobs/hook-test.ts";
 import { Hooks } from "../jobs/hooks.ts";
@@ -30,9 +32,11 @@ export interface WiredJobs {
   jobs: Jobs;
   jobNews: JobNews;
   hookTests: HookTests;
-  scheduler: Scheduler;
   hooks: Hooks;
-  hookFeed: HookFeed;
+  /** Something waits for the job of this name. */
+  wake: (name: string) => void;
+  /** Call it once all else is there: what is due begins. */
+  start: () => void;
 }
 
 export function createJobs(
@@ -66,6 +70,9 @@ export function createJobs(
     return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
   };
   const { hooks, hookFeed } = createHooks(common, { runs, news: jobNews, mayStill });
+  const wake = (name: string) => hookFeed.wake(name);
+  const events = createEvents(common, jobNews, wake);
+  releasers.add("events for jobs", () => events.close());
   releasers.add("hooks", () => hookFeed.close());
   const scheduler = new Scheduler({ ...common, runs, news: jobNews, mayStill, isBusy, onClaim });
   releasers.add("runs of jobs", () => runs.close());
@@ -77,12 +84,31 @@ export function createJobs(
     runs,
     scheduler,
     hooks,
+    events,
     mayStill,
     maxJobs: config.maxJobs,
     now,
   });
   const hookTests = new HookTests({ findHook: (name) => hooks.find(name), now });
-  return { jobs, jobNews, hookTests, scheduler, hooks, hookFeed };
+  const start = () => {
+    hookFeed.start();
+    events.start();
+    scheduler.look();
+  };
+  return { jobs, jobNews, hookTests, hooks, wake, start };
+}
+
+function createEvents(
+  { store, folders, log, now }: Common,
+  news: JobNews,
+  onFound: (name: string) => void,
+): JobEvents {
+  return new JobEvents({
+    store,
+    transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
+    tagsOf: (threadId) => folders.tagsOf(threadId),
+    ...{ news, onFound, now, log },
+  });
 }
 
 /** The engine of agents whose job names none. */
@@ -93,7 +119,7 @@ function engineOfJobs({ agent }: Common["config"]): EngineName {
 function createHooks(
   { store, config, log, now }: Common,
   feeding: { runs: Runs; news: JobNews; mayStill: (maker: Principal) => boolean },
-): Pick<WiredJobs, "hooks" | "hookFeed"> {
+): { hooks: Hooks; hookFeed: HookFeed } {
   const { stateDir, threadEnv: env, agent } = config;
   const engine = engineOfJobs(config);
   const program = engine === READER.engine ? agent.program : READER.program;

@@ -84,6 +84,7 @@ const NEWS: Record<JobNewsKind, string> = {
   missed: "💤 **NAME** did not run",
   cap: "💰 **NAME** does not run any more today",
   report: "📋 **NAME** reports",
+  chain: "🔁 **NAME** was not started again",
 };
 
 /** A piece of news of a job, as the channel is told it. */

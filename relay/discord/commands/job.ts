@@ -7,6 +7,7 @@ import {
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
 import type { Job, JobRequest } from "../../../shared/jobs/job.ts";
+import { isClock } from "../../../shared/jobs/when.ts";
 import { job as jobAction } from "../../actions/job.ts";
 import { doesText, jobLine, nextText, runLine } from "../../content/lists/jobs.ts";
 import { fitLines } from "../../content/lists/lines.ts";
@@ -31,7 +32,7 @@ const add: Part = {
       .addStringOption((option) =>
         option
           .setName("when")
-          .setDescription("every 30m · every weekday at 9 · at 17:00 · in 20m · 0 9 * * 1-5")
+          .setDescription("every 30m · every weekday at 9 · at 17:00 · in 20m · on turn_end of 12 · 0 9 * * 1-5")
           .setRequired(true)
           .setMaxLength(200),
       )
@@ -208,11 +209,13 @@ function requestOf({ options }: ChatInputCommandInteraction): JobRequest {
 
 function questionText(job: Job, next: string): string {
   const { name, when, limits } = job;
-  const zone = "zone" in when ? ` (${when.zone})` : " (UTC)";
+  const due = isClock(when)
+    ? `Due ${escapeMarkdown(next)} (${"zone" in when ? when.zone : "UTC"}).`
+    : `Begins ${escapeMarkdown(next)}.`;
   const costs =
     "prompt" in job.what ? `At most $${limits.spendUsd} a run and $${limits.spendUsdPerDay} a day.` : "";
   const head = `⏰ **${escapeMarkdown(name)}** ${inlineCode(doesText(job), MAX_WORDS)}`;
-  return [head, `Due ${escapeMarkdown(next)}${zone}.`, costs, nextText(job)]
+  return [head, due, costs, nextText(job)]
     .filter((line) => line !== "")
     .join("\n");
 }

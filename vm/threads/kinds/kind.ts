@@ -36,6 +36,8 @@ export type CreateRequest = Omit<Asked, "agent"> & {
   taken?: NonNullable<ThreadConfig["taken"]>;
   /** Of an agent's child: as many as of a message that its parent writes. */
   hops?: number;
+  /** The jobs that led to it, the oldest first. */
+  causes?: readonly string[];
   outside?: Outside;
 };
 
@@ -63,7 +65,12 @@ export interface Origin {
   locks?: ThreadId;
 }
 /** With who sent it. */
-export type Input = z.output<typeof inputRequestSchema> & { by: Principal; outside?: Outside };
+export type Input = z.output<typeof inputRequestSchema> & {
+  by: Principal;
+  outside?: Outside;
+  /** The jobs that led to it, the oldest first. */
+  causes?: readonly string[];
+};
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<
