@@ -25,7 +25,7 @@ export const healthReplySchema = z.object({
   disk: z.object({ ok: z.boolean(), freeBytes: z.number() }),
   /** Not there: a sidecar of an earlier version. */
   sandbox: sandboxHealthSchema.optional(),
-  /** `overdue`: jobs that should have begun some minutes ago; `ok` is false if there is any. */
-  jobs: z.object({ ok: z.boolean(), overdue: z.int() }).optional(),
+  /** `overdue`: jobs that should have begun some minutes ago, with ten names at most; `ok` is false if there is any. */
+  jobs: z.object({ ok: z.boolean(), overdue: z.int(), names: z.array(z.string()).optional() }).optional(),
 });
 export type HealthReply = z.infer<typeof healthReplySchema>;

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Thread } from "../../shared/api.ts";
 import { formatUse } from "../../shared/budget.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
+import type { HealthReply } from "../../shared/machine-api.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -34,7 +35,7 @@ async function health({ openClient, settings, out, isJson }: Context): Promise<n
       ["sidecar", `${reply.ok ? "ok" : "not well"}, version ${reply.version}, at ${settings.url}`],
       ["up for", formatDuration(reply.uptimeSeconds * 1_000)],
       ["tmux", tmux],
-      ...(reply.jobs && !reply.jobs.ok ? [["jobs", `${reply.jobs.overdue} overdue`] as const] : []),
+      ...(reply.jobs && !reply.jobs.ok ? [["jobs", overdueText(reply.jobs)] as const] : []),
     ]);
   }
   return reply.ok ? EXIT.ok : EXIT.unavailable;
@@ -73,6 +74,11 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     ...(thread.waiting === 0 ? [] : [["waiting", String(thread.waiting)] as const]),
   ]);
   return EXIT.ok;
+}
+
+function overdueText({ overdue, names = [] }: NonNullable<HealthReply["jobs"]>): string {
+  const more = names.length < overdue && names.length > 0 ? ", …" : "";
+  return `${overdue} overdue${names.length > 0 ? `: ${names.join(", ")}${more}` : ""}`;
 }
 
 function originOf(origin: NonNullable<Thread["origin"]>): string {

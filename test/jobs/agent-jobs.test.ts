@@ -96,3 +96,29 @@ test("a run makes no jobs, and neither does a thread that has read text from out
   );
   expect(await add()).toMatch(/have read text from outside \(the check of the job work\)/);
 });
+
+test("its input into a child that may do more waits until a person lets it in", async () => {
+  const thread = await open("narrow");
+  const spawn = { prompt: script("help", { text: "done" }), mode: "async", title: "a part" };
+  const [, child = ""] = /Started (child-\w+)/.exec(await use(thread, "spawn_thread", spawn, "s")) ?? [];
+  await untilStatus(sidecar, child, "idle");
+  await sidecar.client.controlAgent(child, { control: "mode", modeId: "acceptEdits" });
+  await untilValue(
+    "its wider mode",
+    () => transcriptOf(sidecar, child),
+    (events) => events.some((event) => event.type === "control" && event.op === "mode"),
+  );
+  const input = { name: "nudge", when: "in 1s", text: script("go on", { text: "yes" }), threadId: child };
+  expect(await use(thread, "job_add", input)).toMatch(/^nudge: active/);
+  const events = await untilValue(
+    "the question",
+    () => transcriptOf(sidecar, child),
+    (all) => all.some((event) => event.type === "permission_request"),
+  );
+  const asked = events.find((event) => event.type === "permission_request");
+  expect(asked).toMatchObject({ title: "Read a message of job:nudge", heldMessageId: expect.any(String) });
+  const wasRead = events.some(
+    (event) => event.type === "delivery" && JSON.stringify(event).includes("nudge"),
+  );
+  expect(wasRead).toBe(false);
+});

@@ -86,6 +86,7 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
         },
       } as unknown as Inputs,
       agents: none as Agents,
+      mayDoMore: async () => false,
       kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
     const news = new JobNews({ store, now, log });
@@ -94,8 +95,8 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
       catchUp: async () => undefined,
       get: () => ({ fold: emptyFold(), hasUnread: () => true }),
     } as unknown as AgentThreads;
-    runs = new Runs({ store, targets, news, agentThreads, now, log });
     const mayStill = (maker: Principal) => maker.kind !== "person" || !world.gone.has(maker.discordId);
+    runs = new Runs({ store, targets, news, agentThreads, mayStill, now, log });
     const scheduler = new Scheduler({ store, runs, news, mayStill, isBusy: () => false, now, log });
     const homes = { resolve: (name: string) => name as never };
     const secrets = new HookSecrets(join(folder, "hooks"));

@@ -1,6 +1,7 @@
 /** Makes the lines of a message in its thread's inbox, with those that come before it. */
 import { randomUUID } from "node:crypto";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { HoldReason } from "../../shared/agent/message-fields.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { findDiscordId, type Principal } from "../../shared/principal.ts";
@@ -26,6 +27,7 @@ interface Message {
   channelId?: string | undefined;
   hops?: number | undefined;
   causes?: readonly string[] | undefined;
+  held?: HoldReason | undefined;
   outside?: Outside | undefined;
 }
 
@@ -51,13 +53,13 @@ export class MessageLines {
     findMode?: () => string | undefined,
   ): InboxLine[] {
     const { folders, now } = this.#options;
-    const { text, by, inputId, plain, when, hops, causes, channelId } = message;
+    const { text, by, inputId, plain, when, hops, causes, held, channelId } = message;
     const place = this.#sources.placeOf(folders.findConfig(threadId)?.agent, by, channelId);
     const outside = letIn(message.outside, { folder: folders.of(threadId), by, now: now() }, findMode);
     const all = [...files, ...outside.files];
     if (text === "" && all.length === 0) return outside.before;
     const messageId = inputId ?? randomUUID();
-    const more = { messageId, by, plain, when, files: all, hops, causes, place };
+    const more = { messageId, by, plain, when, files: all, hops, causes, held, place };
     const line = messageLine(text, more, now());
     return [...outside.before, line];
   }

@@ -4,6 +4,7 @@ import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import type { InboxLine, OpLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
+import type { HoldReason } from "../../shared/agent/message-fields.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
@@ -93,11 +94,12 @@ export function messageLine(
     hops?: number | undefined;
     /** The jobs that led to it. */
     causes?: readonly string[] | undefined;
+    held?: HoldReason | undefined;
     place?: Place | undefined;
   },
   now: number,
 ): InboxLine {
-  const { messageId, by, when, plain, files = [], hops, causes = [], place } = more;
+  const { messageId, by, when, plain, files = [], hops, causes = [], held, place } = more;
   const content = contentOf(text, files);
   const line = { ts: at(now), op: "message" as const, messageId, source: printPrincipal(by), content };
   return {
@@ -106,6 +108,7 @@ export function messageLine(
     ...(plain && { plain }),
     ...(hops !== undefined && { hops }),
     ...(causes.length > 0 && { causes: [...causes] }),
+    ...(held && { held }),
     ...place,
   };
 }

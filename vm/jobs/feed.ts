@@ -18,10 +18,10 @@ import type { Store } from "../store/store.ts";
 import { dayStart, whySkipped } from "./decide.ts";
 import { eventsText, foundSchema } from "./event-match.ts";
 import { takesText } from "./hooks.ts";
+import { whyGone } from "./maker.ts";
 import { broughtRunName } from "./names.ts";
 import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
-import { whyGone } from "./scheduler.ts";
 
 /** More that wait are one run, with their number. */
 const MAX_APART = 100;

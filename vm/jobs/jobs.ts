@@ -16,16 +16,18 @@ import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
 import type { JobEvents } from "./events.ts";
 import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
+import { whyGone } from "./maker.ts";
 import { handRunName } from "./names.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
-import { type Scheduler, scheduledOf, whyGone } from "./scheduler.ts";
+import { type Scheduler, scheduledOf } from "./scheduler.ts";
 import type { Targets } from "./targets.ts";
 import { machineZone } from "./zone.ts";
 
 const SHOWN = 3;
 /** Twice as long as the scheduler sleeps at most. */
 const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
+const MAX_OVERDUE_NAMED = 10;
 /** Of one person; `MAX_JOBS` is for all together. */
 const MAX_OF_ONE = 100;
 
@@ -100,11 +102,14 @@ export class Jobs {
     return { ok: isWell(row, store.jobRuns.list(row.jobId, RUNS_LOOKED_AT), now()) };
   }
 
-  /** Those that should have begun some minutes ago, and runs of theirs that wait for a thread. */
-  countOverdue(): number {
+  /** Those that should have begun some minutes ago, and those of which a run waits for a thread so long. */
+  overdue(): { count: number; names: string[] } {
     const { store, now } = this.#options;
     const before = now() - OVERDUE_MS;
-    return store.jobs.countDueBefore(before) + store.jobRuns.countClaimedBefore(before);
+    return {
+      count: store.jobs.countOverdue(before),
+      names: store.jobs.listOverdue(before, MAX_OVERDUE_NAMED),
+    };
   }
 
   list(): Job[] {

@@ -16,6 +16,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart } from "./decide.ts";
 import { whySilent } from "./heartbeat.ts";
+import { whyGone } from "./maker.ts";
 import type { JobNews } from "./news.ts";
 import { type Outcome, outcomeOfAgent, outcomeOfTerminal } from "./outcome.ts";
 import type { Begun, Targets } from "./targets.ts";
@@ -35,6 +36,8 @@ export interface RunsOptions {
   targets: Targets;
   news: Pick<JobNews, "pause" | "tellEnd" | "tellSilence">;
   agentThreads: AgentThreads;
+  /** Whether a job's maker still may. */
+  mayStill: (maker: Principal) => boolean;
   now: () => number;
   log: Log;
   /** Told of each run that is over. */
@@ -144,6 +147,8 @@ export class Runs {
     const run = store.jobRuns.find(name);
     if (run?.status !== "claimed") return;
     const row = store.jobs.get(run.jobId);
+    // It may have waited here for a long while.
+    if (!this.#options.mayStill(row.createdBy)) return this.#endOfGone(row, run);
     let begun: Begun;
     try {
       begun = await targets.begin(row, run, leftUsd(store, row, now()), this.#closing.signal);
@@ -165,6 +170,13 @@ export class Runs {
     // A reader's price counts for the run.
     const before = costBefore - (run.costUsd ?? 0);
     store.jobRuns.update(name, { status: "started", threadId, costBefore: before, callsBefore });
+  }
+
+  #endOfGone(row: JobRow, run: JobRunRow): void {
+    const { news } = this.#options;
+    const why = whyGone(row.createdBy);
+    if (row.state === "active") news.pause(row, why);
+    this.#end(run, { status: "skipped", reason: `rights: ${why}` });
   }
 
   /** Looks whether the turn has ended that had the run's input, or the terminal's command. */

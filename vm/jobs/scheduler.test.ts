@@ -202,14 +202,29 @@ test("paused, what is due meanwhile is not run; by hand it runs all the same", a
   expect(world.jobs.run("nightly", person("1"))).not.toBe(run);
 });
 
+test("a run whose maker is gone before it begins is not begun, and the job is paused once", async () => {
+  await world.add({ overlap: "allow" }, person("42"));
+  await world.pass(10 * MINUTE - 1);
+  world.store.transaction(() => {
+    world.nowMs += 1;
+    world.scheduler.look();
+    world.gone.add("42"); // between its claim and its start
+  });
+  await world.pass(0);
+  expect(world.begun).toEqual([]);
+  expect(world.runs()).toMatchObject([{ status: "skipped", reason: expect.stringMatching(/^rights: .*42/) }]);
+  expect(world.jobs.get("nightly").state).toBe("paused");
+  expect(world.news.list(false, 50).filter(({ kind }) => kind === "paused")).toHaveLength(1);
+});
+
 test("what should have begun some minutes ago is overdue", async () => {
   await world.add({});
   world.nowMs += 11 * MINUTE;
-  expect(world.jobs.countOverdue()).toBe(0);
+  expect(world.jobs.overdue()).toEqual({ count: 0, names: [] });
   world.nowMs += 2 * MINUTE;
-  expect(world.jobs.countOverdue()).toBe(1);
+  expect(world.jobs.overdue()).toEqual({ count: 1, names: ["nightly"] });
   await world.pass(0);
-  expect(world.jobs.countOverdue()).toBe(0);
+  expect(world.jobs.overdue()).toEqual({ count: 0, names: [] });
 });
 
 describe("what is refused", () => {

@@ -2,10 +2,11 @@
 
 import { isClock } from "../../shared/jobs/when.ts";
 import type { Log } from "../../shared/log.ts";
-import { describePrincipal, job, type Principal } from "../../shared/principal.ts";
+import { job, type Principal } from "../../shared/principal.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart, decide, LONGEST_SLEEP_MS } from "./decide.ts";
+import { whyGone } from "./maker.ts";
 import { runName } from "./names.ts";
 import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
@@ -167,10 +168,6 @@ export function scheduledOf({
   createdAt,
 }: Pick<JobRow, "settings" | "createdAt">): Scheduled | undefined {
   return isClock(settings.when) ? { when: settings.when, madeAt: createdAt } : undefined;
-}
-
-export function whyGone(maker: Principal): string {
-  return `Who made it (${describePrincipal(maker)}) may no longer do so. Whoever may can make it anew.`;
 }
 
 function isOfStore(error: unknown): boolean {

@@ -31,6 +31,8 @@ export interface TargetsOptions {
   inputs: Inputs;
   agents: Pick<Agents, "control" | "foldNow">;
   kinds: Kinds;
+  /** Whether an agent may do more than another one. */
+  mayDoMore: (threadId: ThreadId, otherId: ThreadId) => Promise<boolean>;
   commands: BoundedCommands;
   checks: Checks;
   /** A real path. */
@@ -160,9 +162,16 @@ export class Targets {
     if (!thread) throw new AppError("not_found", `There is no thread ${threadId} any more.`);
     const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
     const input = inputOf(what.text, run);
-    await inputs.send(threadId, { ...input, ...sentBy(row, run) });
+    const held = (await this.#isAbove(threadId, row)) ? ("rights" as const) : undefined;
+    await inputs.send(threadId, { ...input, ...sentBy(row, run), held });
     // A terminal says nothing of what came of it.
     return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
+  }
+
+  /** Whether the thread may do more than the agent that has made the job: a person there decides then. */
+  async #isAbove(threadId: ThreadId, { createdBy }: JobRow): Promise<boolean> {
+    if (createdBy.kind !== "thread" || createdBy.threadId === threadId) return false;
+    return this.#options.mayDoMore(threadId, threadOf(createdBy.threadId));
   }
 
   async #terminal(what: Kind<"terminal">, { row, run }: Start): Promise<Begun> {

@@ -83,7 +83,6 @@ export class JobRunTable {
   readonly #ofThread;
   readonly #open;
   readonly #openOf;
-  readonly #claimed;
   readonly #list;
   readonly #has;
   readonly #ended;
@@ -113,9 +112,6 @@ export class JobRunTable {
     );
     this.#openOf = db.prepare(
       "SELECT count(*) AS count FROM job_runs WHERE job_id = ? AND status IN ('claimed', 'started')",
-    );
-    this.#claimed = db.prepare(
-      "SELECT count(*) AS count FROM job_runs WHERE status = 'claimed' AND claimed_at < ?",
     );
     this.#list = db.prepare(
       "SELECT * FROM job_runs WHERE job_id = ? ORDER BY claimed_at DESC, rowid DESC LIMIT ?",
@@ -175,11 +171,6 @@ export class JobRunTable {
 
   countOpen(jobId: number): number {
     return countSchema.parse(this.#openOf.get(jobId)).count;
-  }
-
-  /** How many were claimed before then, and have not begun. */
-  countClaimedBefore(ms: number): number {
-    return countSchema.parse(this.#claimed.get(ms)).count;
   }
 
   /** The newest first. */

@@ -46,6 +46,9 @@ export interface NewJob {
 }
 
 const countSchema = z.object({ count: z.int() });
+const nameSchema = z.object({ name: z.string() });
+const OVERDUE = `FROM jobs WHERE (state = 'active' AND next_due < @before) OR job_id IN
+  (SELECT job_id FROM job_runs WHERE status = 'claimed' AND claimed_at < @before)`;
 
 export class JobTable {
   readonly #db: Database;
@@ -62,7 +65,8 @@ export class JobTable {
   readonly #first;
   readonly #count;
   readonly #countOf;
-  readonly #countDue;
+  readonly #countOverdue;
+  readonly #listOverdue;
   readonly #setNext;
   readonly #setState;
   readonly #setThread;
@@ -96,7 +100,8 @@ export class JobTable {
     );
     this.#count = db.prepare("SELECT count(*) AS count FROM jobs");
     this.#countOf = db.prepare("SELECT count(*) AS count FROM jobs WHERE created_by = ?");
-    this.#countDue = db.prepare("SELECT count(*) AS count FROM jobs WHERE state = 'active' AND next_due < ?");
+    this.#countOverdue = db.prepare(`SELECT count(*) AS count ${OVERDUE}`);
+    this.#listOverdue = db.prepare(`SELECT name ${OVERDUE} ORDER BY name LIMIT @limit`);
     this.#setNext = db.prepare("UPDATE jobs SET next_due = @nextDue, period = @period WHERE job_id = @jobId");
     this.#setState = db.prepare("UPDATE jobs SET state = @state, why = @why WHERE job_id = @jobId");
     this.#setThread = db.prepare("UPDATE jobs SET thread_id = @threadId WHERE job_id = @jobId");
@@ -165,9 +170,14 @@ export class JobTable {
     return countSchema.parse(this.#count.get()).count;
   }
 
-  /** How many were due before then, and have no row for it. */
-  countDueBefore(ms: number): number {
-    return countSchema.parse(this.#countDue.get(ms)).count;
+  /** How many were due before then and have no row for it, or have a run that was claimed before and has not begun. */
+  countOverdue(before: number): number {
+    return countSchema.parse(this.#countOverdue.get({ before })).count;
+  }
+
+  /** The names of those, at most so many. */
+  listOverdue(before: number, limit: number): string[] {
+    return this.#listOverdue.all({ before, limit }).map((row) => nameSchema.parse(row).name);
   }
 
   countOf(createdBy: Principal): number {

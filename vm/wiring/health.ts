@@ -9,8 +9,8 @@ export interface HealthSources {
   tmux: Pick<TmuxServer, "downForMs" | "version">;
   freeDiskBytes: () => number;
   sandbox: SandboxHealth;
-  /** How many should have begun by now. */
-  overdueJobs: () => number;
+  /** Those that should have begun by now; of many, some names. */
+  overdueJobs: () => { count: number; names: string[] };
 }
 
 /** Its uptime counts from this call. */
@@ -42,6 +42,9 @@ export function createHealth({
   };
 }
 
-function jobsHealth(overdue: number): NonNullable<HealthReply["jobs"]> {
-  return { ok: overdue === 0, overdue };
+function jobsHealth({
+  count,
+  names,
+}: ReturnType<HealthSources["overdueJobs"]>): NonNullable<HealthReply["jobs"]> {
+  return { ok: count === 0, overdue: count, names };
 }

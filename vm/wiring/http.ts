@@ -114,7 +114,7 @@ export async function openDoor({
     getHealth: createHealth({
       ...{ now, tmux, sandbox: foundSandbox.health },
       freeDiskBytes: storage.freeDiskBytes,
-      overdueJobs: () => jobs.countOverdue(),
+      overdueJobs: () => jobs.overdue(),
     }),
     ...{ metrics, jobs, jobNews, hookTests },
     log,

@@ -51,7 +51,9 @@ export function createJobs(
   const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
   const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
   const checks = new Checks({ store, commands, engine: engineOfJobs(config), engineOf });
-  const targets = new Targets({ ...common, ...operations, commands, checks });
+  const { children } = operations;
+  const mayDoMore = (threadId: ThreadId, otherId: ThreadId) => children.mayDoMore(threadId, otherId);
+  const targets = new Targets({ ...common, ...operations, mayDoMore, commands, checks });
   const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
     metrics.jobRuns.inc({ outcome });
     metrics.jobUsd.inc(costUsd ?? 0);
@@ -61,9 +63,9 @@ export function createJobs(
     if (status !== "claimed") metrics.jobRuns.inc({ outcome: status });
   };
   const jobNews = new JobNews(common);
-  const runs = new Runs({ ...common, targets, news: jobNews, onEnd });
   const mayStill = (maker: Principal) =>
     people.may(maker, "jobs", undefined) && (maker.kind !== "thread" || isThere(maker.threadId));
+  const runs = new Runs({ ...common, targets, news: jobNews, mayStill, onEnd });
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;

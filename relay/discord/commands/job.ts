@@ -32,7 +32,9 @@ const add: Part = {
       .addStringOption((option) =>
         option
           .setName("when")
-          .setDescription("every 30m · every weekday at 9 · at 17:00 · in 20m · on turn_end of 12 · 0 9 * * 1-5")
+          .setDescription(
+            "every 30m · every weekday at 9 · at 17:00 · in 20m · on turn_end of 12 · 0 9 * * 1-5",
+          )
           .setRequired(true)
           .setMaxLength(200),
       )
@@ -215,7 +217,5 @@ function questionText(job: Job, next: string): string {
   const costs =
     "prompt" in job.what ? `At most $${limits.spendUsd} a run and $${limits.spendUsdPerDay} a day.` : "";
   const head = `⏰ **${escapeMarkdown(name)}** ${inlineCode(doesText(job), MAX_WORDS)}`;
-  return [head, due, costs, nextText(job)]
-    .filter((line) => line !== "")
-    .join("\n");
+  return [head, due, costs, nextText(job)].filter((line) => line !== "").join("\n");
 }

@@ -7,6 +7,7 @@
  */
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import type { HoldReason } from "../../../shared/agent/message-fields.ts";
 import type { createRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { DirectiveRef } from "../../../shared/directives/ref.ts";
 import type { Follows } from "../../../shared/follow/spec.ts";
@@ -70,6 +71,8 @@ export type Input = z.output<typeof inputRequestSchema> & {
   outside?: Outside;
   /** The jobs that led to it, the oldest first. */
   causes?: readonly string[];
+  /** An agent does not get it before a person there lets it in. */
+  held?: HoldReason | undefined;
 };
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
