@@ -190,7 +190,6 @@ test("from the command line", async () => {
     [["--cron", "0 9 * * *", "--zone", "Nowhere", "--agent", "x"], /--zone: "Nowhere" is no time zone/],
     [["--agent", "x"], /--when, --cron, --every, --at, --in, --on: missing/],
     [["--on", "turn_ended of 12", "--agent", "x"], /"turn_ended" must be the type of an event/],
-    [["--on", "turn_end of nobody", "--agent", "x"], /--on: there is no thread nobody/],
     [["--in", "5m"], /--agent, --terminal, --command, --input: missing/],
     [["--in", "5m", "--input", "x"], /--thread: missing/],
     [["--in", "5m", "--agent", "x", "--dir", "/etc"], /--dir: .* outside/],
