@@ -34,6 +34,7 @@ import { stop } from "./actions/stop.ts";
 import { typeAnyway } from "./actions/type-anyway.ts";
 import { undo } from "./actions/undo.ts";
 import { worktreeKeep } from "./actions/worktree-keep.ts";
+import { worktreeMerge } from "./actions/worktree-merge.ts";
 import { worktreeRemove } from "./actions/worktree-remove.ts";
 
 export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
@@ -41,7 +42,19 @@ export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
-    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, outside, hereDir, hereMode, memoryUndo, letIn],
+    ...[
+      killAll,
+      keepAll,
+      worktreeMerge,
+      worktreeRemove,
+      worktreeKeep,
+      job,
+      outside,
+      hereDir,
+      hereMode,
+      memoryUndo,
+      letIn,
+    ],
   ].map((action) => [action.name, action]),
 );
 

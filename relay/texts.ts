@@ -149,9 +149,14 @@ export function mergedText({
   commits,
   isFastForward,
   isCheckedOut,
+  rebasedFrom,
   hooks,
 }: MergeWorktreeReply): string {
-  const how = isFastForward ? "" : " by a merge commit";
+  const was = rebasedFrom?.slice(0, 12);
+  if (was !== undefined && commits === 0)
+    return `🔀 ${inlineCode(into, 200)} has all that its commits change; the worktree goes on from there (before: ${was}).`;
+  const made = was === undefined ? " by a merge commit" : `, rebased (before: ${was})`;
+  const how = isFastForward ? "" : made;
   const files = isCheckedOut ? "" : " It is checked out nowhere, so no files have changed.";
   const unrun = hooks.length === 0 ? "" : ` Hooks that were not run: ${hooks.join(", ")}.`;
   return `🔀 ${commits === 1 ? "1 commit is" : `${commits} commits are`} in ${inlineCode(into, 200)} now${how}.${files}${unrun}`;

@@ -10,6 +10,7 @@ import { findAgent } from "../find-thread.ts";
 
 interface WorktreeOptions {
   merge?: boolean;
+  rebase?: boolean;
   remove?: boolean;
   force?: boolean;
 }
@@ -17,7 +18,7 @@ interface WorktreeOptions {
 export function addWorktree(program: Command, act: Act): void {
   program
     .command("worktree")
-    .summary("what is in an agent's worktree; merge it, or remove it")
+    .summary("what is in an agent's worktree; merge it, rebase it, or remove it")
     .description(
       "print where an agent's worktree is and what would be lost with it; an ended thread's worktree stays until it is removed",
     )
@@ -25,6 +26,10 @@ export function addWorktree(program: Command, act: Act): void {
     .option(
       "--merge",
       "merge its commits into the branch that it left; if that can't be done whole, nothing changes",
+    )
+    .option(
+      "--rebase",
+      "make its commits anew on top of the branch that it left, which gets them; the worktree goes on from there",
     )
     .option(
       "--remove",
@@ -46,10 +51,12 @@ export function addWorktree(program: Command, act: Act): void {
 async function worktree(context: Context, wanted: string, options: WorktreeOptions): Promise<number> {
   const client = context.client();
   const { threadId } = await findAgent(client, wanted);
-  if (options.merge && options.remove)
-    throw new AppError("invalid_request", "--merge: not together with --remove");
-  if (options.merge) {
-    const reply = await client.call(agents.mergeWorktree, { id: threadId });
+  const chosen = (["merge", "rebase", "remove"] as const).filter((name) => options[name]);
+  if (chosen.length > 1)
+    throw new AppError("invalid_request", `--${chosen[0]}: not together with --${chosen[1]}`);
+  if (options.merge || options.rebase) {
+    const how = options.rebase ? "rebase" : "merge";
+    const reply = await client.call(agents.mergeWorktree, { id: threadId }, { body: { how } });
     if (context.isJson) await context.out.json(reply);
     else await context.out.line(mergedText(reply));
     return EXIT.ok;
@@ -79,9 +86,11 @@ function mergedText({
   commits,
   isFastForward,
   isCheckedOut,
+  rebasedFrom,
   hooks,
 }: MergeWorktreeReply): string {
-  const how = isFastForward ? (commits === 1 ? "as it is" : "as they are") : "by a merge commit";
+  const made = rebasedFrom === null ? "by a merge commit" : `rebased, before ${rebasedFrom.slice(0, 12)}`;
+  const how = isFastForward ? (commits === 1 ? "as it is" : "as they are") : made;
   const files = isCheckedOut ? "" : "; it is checked out nowhere, so no files have changed";
   const unrun = hooks.length === 0 ? "" : `; not run: ${hooks.join(", ")}`;
   return cleanLine(`${count(commits, "commit")} in ${into} ${how}, ${commit.slice(0, 12)}${files}${unrun}`);

@@ -1,10 +1,10 @@
-/** Removes an ended agent's worktree as it was shown; `/thread worktree` shows it. */
+/** Removes an agent's worktree as it was shown, once its thread has ended; `/thread worktree` shows it. */
 import { createHash } from "node:crypto";
 import { isOpen } from "../../shared/api.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { joinBlocks } from "../content/lists/lines.ts";
 import type { Thread } from "../sidecar/names.ts";
-import { inlineCode, nameOf, worktreeText } from "../texts.ts";
+import { errorSentence, inlineCode, nameOf, worktreeText } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { fingerprint, threadId } from "./frame/parts.ts";
@@ -17,32 +17,45 @@ export const worktreeRemove = action({
   parts: { threadId, shown: fingerprint },
   right: "press",
   first: "update",
-  run: async ({ threadId, shown }, press, { vm }) => {
+  run: async ({ threadId, shown }, press, { vm, threads, endings }) => {
     const thread = vm.thread(threadId);
-    const found = await thread.getWorktree();
+    const [row, found] = [await thread.get(), await thread.getWorktree()];
     // If it holds other files by now than the person was shown, it is shown anew.
-    if (fingerprintOf(found) !== shown) return press.show(worktreeReply(await thread.get(), found));
-    const removed = await thread.removeWorktree(found.fileCount > 0);
-    await press.show({ content: removedText(removed), buttons: [] });
+    if (fingerprintOf(found) !== shown)
+      return press.show(worktreeReply(row, found, { isMerged: isOpen(row.status) }));
+    const remove = async () => removedText(await thread.removeWorktree(found.fileCount > 0));
+    const show = (content: string) => press.show({ content, buttons: [] });
+    const live = threads.find(threadId);
+    if (!isOpen(row.status)) return show(await remove());
+    if (!live) {
+      await thread.kill();
+      return show(await remove());
+    }
+    // Discord takes no answer in a thread after it was archived, which comes next.
+    await endings.kill(live.threadId, press.userId, async () => {
+      const told = await remove().catch((error: unknown) => `⚠️ ${errorSentence(error)}`);
+      await show(`${nameOf(row)} has ended. ${told}`);
+    });
   },
 });
 
-/** What it holds, and the buttons that keep or remove it once its thread has ended. */
-export function worktreeReply(thread: Thread, found: WorktreeReply): Reply {
+/**
+ * What it holds, and the buttons that keep or remove it: once its thread has ended, or if it has just been merged, for
+ * then it may have served its purpose.
+ */
+export function worktreeReply(thread: Thread, found: WorktreeReply, { isMerged = false } = {}): Reply {
   const { files, fileCount } = found;
   const more = fileCount - files.length;
   const lines = [
     `${nameOf(thread)} has a worktree, ${worktreeText(found)}.`,
     ...files.map((file) => `- ${inlineCode(file, MAX_PATH)}`),
     ...(more > 0 ? [`- and ${more} more`] : []),
-    ...(isOpen(thread.status) ? ["It can be removed once the thread has ended."] : []),
+    ...(isOpen(thread.status) && !isMerged ? ["It can be removed once the thread has ended."] : []),
   ];
   const [content = ""] = joinBlocks(lines, 1);
-  if (isOpen(thread.status)) return { content };
-  const lost = fileCount > 0;
-  const label = lost
-    ? `Remove it, and lose ${fileCount === 1 ? "the file" : `${fileCount} files`}`
-    : "Remove";
+  if (isOpen(thread.status) && !isMerged) return { content };
+  const lost = fileCount > 0 ? ` it, and lose ${fileCount === 1 ? "the file" : `${fileCount} files`}` : "";
+  const label = isOpen(thread.status) ? `End the thread, remove${lost || " it"}` : `Remove${lost}`;
   const { threadId } = thread;
   return {
     content,

@@ -37,7 +37,12 @@ import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { ScreenQuery, ScreenReply } from "../../shared/screen-api.ts";
 import { VoiceClient } from "../../shared/voice-client.ts";
-import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import type {
+  MergeHow,
+  MergeWorktreeReply,
+  RemoveWorktreeReply,
+  WorktreeReply,
+} from "../../shared/worktree-api.ts";
 import { VmChannels } from "./channels.ts";
 import { VmJobs } from "./jobs.ts";
 import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";
@@ -285,8 +290,8 @@ export class VmThread {
   }
 
   /** @throws AppError `turn_running`, `worktree_in_use`, `worktree_dirty`, `merge_conflict` */
-  mergeWorktree(): Promise<MergeWorktreeReply> {
-    return this.#client.call(agents.mergeWorktree, { id: this.threadId });
+  mergeWorktree(how: MergeHow): Promise<MergeWorktreeReply> {
+    return this.#client.call(agents.mergeWorktree, { id: this.threadId }, { body: { how } });
   }
 
   /** @throws AppError `worktree_in_use`, `worktree_dirty` */

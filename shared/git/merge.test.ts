@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../../test/support/folders.ts";
+import type { MergeHow } from "../worktree-api.ts";
 import { mergeWorktree } from "./merge.ts";
 import { makeWorktree } from "./worktree.ts";
 
@@ -42,8 +43,13 @@ function ownDir(): string {
   return mkdtempSync(join(folder, "own-"));
 }
 
-const merge = (left = "main") =>
-  mergeWorktree({ path, root, branch: BRANCH, left }, ownDir(), { env, nowMs: 1_800_000_000_000 });
+const merge = (left = "main", how: MergeHow = "merge") =>
+  mergeWorktree({ path, root, branch: BRANCH, left }, ownDir(), {
+    how,
+    env,
+    nowMs: 1_800_000_000_000,
+    journal: join(folder, "journal"),
+  });
 
 /** All that a merge could change. */
 function stateOf() {
@@ -55,9 +61,9 @@ function stateOf() {
   };
 }
 
-async function refused(): Promise<{ code: string; message: string }> {
+async function refused(how: MergeHow = "merge"): Promise<{ code: string; message: string }> {
   const before = stateOf();
-  const error = await merge().then(
+  const error = await merge("main", how).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -74,6 +80,7 @@ test("a branch that only the worktree went on with is taken as it is, with its f
     commits: 1,
     isFastForward: true,
     isCheckedOut: true,
+    rebasedFrom: null,
     hooks: [],
   });
   expect(git(root, "rev-parse", "main")).toBe(tip);
@@ -101,6 +108,64 @@ test("both went on: a commit of both, in the name of who worked there; no hook i
   expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("two\n");
   expect(git(root, "status", "--porcelain")).toBe("?? untracked");
   expect(existsSync(join(folder, "ran"))).toBe(false);
+});
+
+test("a rebase makes the commits anew on top of the other branch, and the worktree goes on from there", async () => {
+  commit(path, { "a.txt": "two\n" }, "second\n\nwith a body");
+  git(path, "-c", "user.name=Eve", "commit", "-q", "--allow-empty", "-m", "empty");
+  commit(path, { "c.txt": "c\n" }, "third");
+  const was = git(path, "rev-parse", "HEAD");
+  commit(root, { "b.txt": "two\n" }, "beside");
+  // The same change stands on both branches.
+  commit(root, { "c.txt": "c\n" }, "third, taken over");
+  const before = git(root, "rev-parse", "main");
+  const dates = git(path, "log", "--format=%ad", "HEAD~1", "-2");
+  expect(await merge("main", "rebase")).toMatchObject({
+    ...{ into: "main", commits: 2, isFastForward: false, isCheckedOut: true, rebasedFrom: was },
+    commit: git(root, "rev-parse", "main"),
+  });
+  expect(git(root, "log", "--format=%an:%s:%P", "main", `^${before}`).split("\n")).toEqual([
+    `Eve:empty:${git(root, "rev-parse", "main~1")}`,
+    `Ada:second:${before}`,
+  ]);
+  expect(git(root, "log", "--format=%ad", "-2", "main")).toBe(dates);
+  expect(git(root, "log", "-1", "--format=%B", "main~1")).toBe("second\n\nwith a body");
+  expect(git(root, "fsck", "--strict", "--no-dangling")).not.toContain("error");
+  expect(git(path, "rev-parse", "HEAD")).toBe(git(root, "rev-parse", "main"));
+  expect(git(path, "symbolic-ref", "HEAD")).toBe(`refs/heads/${BRANCH}`);
+  for (const place of [root, path]) {
+    expect(git(place, "status", "--porcelain")).toBe("");
+    expect(["a.txt", "b.txt", "c.txt"].map((name) => readFileSync(join(place, name), "utf8"))).toEqual([
+      ...["two\n", "two\n", "c\n"],
+    ]);
+  }
+  expect(await refused("rebase")).toMatchObject({ code: "not_found" });
+
+  // All that it changes is there already: the worktree alone moves.
+  commit(path, { "d.txt": "d\n" }, "fourth");
+  commit(root, { "d.txt": "d\n", "b.txt": "three\n" }, "more than the fourth");
+  const tip = git(root, "rev-parse", "main");
+  expect(await merge("main", "rebase")).toMatchObject({ commits: 0, commit: tip });
+  expect([git(root, "rev-parse", "main"), git(path, "rev-parse", "HEAD")]).toEqual([tip, tip]);
+  expect(git(path, "status", "--porcelain")).toBe("");
+});
+
+test("a rebase that conflicts, or would lose a merge, changes nothing", async () => {
+  commit(path, { "a.txt": "theirs\n" }, 'second "x"');
+  commit(root, { "a.txt": "ours\n" }, "beside");
+  expect(await refused("rebase")).toMatchObject({
+    code: "merge_conflict",
+    message:
+      'One file conflicts at the commit "second \\"x\\"", and nothing was merged: "a.txt". Rebase or merge in the worktree first.',
+  });
+  git(path, "merge", "-q", "-s", "ours", "-m", "both", "main");
+  commit(root, { "b.txt": "two\n" }, "more");
+  expect(await refused("rebase")).toMatchObject({
+    code: "unsupported",
+    message: expect.stringMatching(/^One of its commits is a merge, which a rebase would lose/),
+  });
+  git(path, "switch", "-qd", "HEAD");
+  expect(await refused("rebase")).toMatchObject({ code: "unsupported" });
 });
 
 test("conflicts are told by their files, and nothing is half done", async () => {

@@ -1,19 +1,21 @@
 /**
- * Merges a worktree's branch into the branch that it left. The merge is made among git's objects first; then the files of
- * the checkout that has the branch, if there is one, and last the branch itself, and only if it is where it was. As of
- * worktrees, nothing that the repository names is run: no hooks, no filters, no merge drivers.
+ * Merges a worktree's branch into the branch that it left, or rebases it onto that and lets it follow. The commits are
+ * made among git's objects first; then the branches move, with the files of the checkouts that have them, and only if
+ * they are where they were. As of worktrees, nothing that the repository names is run: no hooks, filters, merge drivers.
  */
 import { access, constants, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { AppError } from "../errors.ts";
+import type { MergeHow } from "../worktree-api.ts";
+import { listNames, mergeTrees } from "./merge-trees.ts";
+import { moveBranches } from "./move-branches.ts";
 import { findOperation } from "./operation.ts";
 import { splitList, textOf } from "./paths.ts";
+import { makeCommit, rebase } from "./rebase.ts";
 import { findRepository, type Repository, readPointer } from "./repository.ts";
-import { GitError, type GitPlace, runGit } from "./run-git.ts";
-import { commitOf, findWorktreeState, openRepository, refuseForeign } from "./worktree.ts";
+import { type GitPlace, runGit } from "./run-git.ts";
+import { branchOf, commitOf, findWorktreeState, openRepository, refuseForeign } from "./worktree.ts";
 
-const CHECKOUT_MS = 10 * 60_000;
-const MAX_NAMED = 20;
 const MAX_WORKTREES = 1_000;
 /** The hooks that git would run for a merge. */
 const HOOKS = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
@@ -28,6 +30,16 @@ export interface WorktreeToMerge {
   left: string;
 }
 
+export interface HowToMerge {
+  how: MergeHow;
+  env: GitPlace["env"];
+  /** By what others know the processes that may be left at work by a kill. */
+  marker?: NonNullable<GitPlace["marker"]>;
+  nowMs: number;
+  /** A file for what a kill would leave half done; see {@link moveBranches}. */
+  journal: string;
+}
+
 export interface Merged {
   into: string;
   commit: string;
@@ -36,6 +48,8 @@ export interface Merged {
   isFastForward: boolean;
   /** The files of the repository were changed too: the branch is checked out there. */
   isCheckedOut: boolean;
+  /** The worktree's newest commit before it was rebased. */
+  rebasedFrom: string | null;
   /** Hooks of the repository that were not run. */
   hooks: string[];
 }
@@ -48,14 +62,14 @@ export interface Merged {
 export async function mergeWorktree(
   { path, root, branch, left }: WorktreeToMerge,
   own: string,
-  { env, nowMs }: { env: GitPlace["env"]; nowMs: number },
+  { how, env, marker, nowMs, journal }: HowToMerge,
 ): Promise<Merged> {
   const repository = await openRepository(path, own);
   await refuseForeign(path, repository);
   const target = await findRepository(root);
   if (!target || (await realpath(target.commonDir)) !== (await realpath(repository.commonDir)))
     throw new AppError("not_found", `The repository that the worktree left, ${root}, is not there any more.`);
-  const place: GitPlace = { dir: own, worktree: path, env };
+  const place: GitPlace = { dir: own, worktree: path, env, ...(marker && { marker }) };
   const { files, fileCount } = await findWorktreeState(path, own, env);
   if (fileCount > 0)
     throw dirty("In the worktree", files, fileCount, "a merge takes commits alone, so commit them first");
@@ -66,14 +80,30 @@ export async function mergeWorktree(
   const commits = await countBeyond(place, tip, before);
   if (commits === 0) throw new AppError("not_found", `Nothing to merge: ${left} has all of its commits.`);
   const isCheckedOut = await isOn(target, left);
-  const rootPlace = { ...place, worktree: root };
-  if (isCheckedOut) await refuseBusy(rootPlace, target, before);
+  if (isCheckedOut) await refuseBusy({ ...place, worktree: root }, target, before);
   const isFastForward = (await countBeyond(place, before, tip)) === 0;
+  const checkout = isCheckedOut ? { checkout: { path: root, gitDir: target.gitDir } } : {};
+  const toLeft = (to: string) => ({ branch: left, from: before, to, ...checkout });
+  const common = { into: left, isFastForward, isCheckedOut, hooks: await findHooks(repository) };
+  if (how === "rebase" && !isFastForward) {
+    const own = branchOf(repository);
+    if (own === undefined)
+      throw new AppError(
+        "unsupported",
+        "The worktree is on no branch, so its commits can't be rebased; merge them.",
+      );
+    await refuseBusy(place, repository, tip);
+    const { commit, made } = await rebase(place, { tip, onto: before, nowMs });
+    const here = { branch: own, from: tip, to: commit, checkout: { path, gitDir: repository.gitDir } };
+    // If the other branch has all that they change, the worktree alone moves.
+    const moves = made === 0 ? [here] : [here, toLeft(commit)];
+    await moveBranches(place, { root, moves }, journal);
+    return { ...common, commit, commits: made, rebasedFrom: tip };
+  }
   const made = { before, tip, message: `Merge branch '${branch}' into ${left}\n`, nowMs };
   const commit = isFastForward ? tip : await makeMerge(place, made);
-  const checkout = isCheckedOut ? { place: rootPlace, indexFile: join(target.gitDir, "index") } : undefined;
-  await move(place, { left, before, commit }, checkout);
-  return { into: left, commit, commits, isFastForward, isCheckedOut, hooks: await findHooks(repository) };
+  await moveBranches(place, { root, moves: [toLeft(commit)] }, journal);
+  return { ...common, commit, commits, rebasedFrom: null };
 }
 
 async function countBeyond(place: GitPlace, commit: string, other: string): Promise<number> {
@@ -85,17 +115,8 @@ async function makeMerge(
   place: GitPlace,
   { before, tip, message, nowMs }: { before: string; tip: string; message: string; nowMs: number },
 ): Promise<string> {
-  const args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", before, tip];
-  // It ends with 1 if there are conflicts, and lists them behind the tree.
-  const [tree = "", ...conflicts] = splitList(await runGit(place, args, { alsoCode: 1 }));
-  const names = [...new Set(conflicts.filter((name) => name !== "").map(textOf))];
-  if (names.length > 0) {
-    const head = `${names.length === 1 ? "One file conflicts" : `${names.length} files conflict`}, and nothing was merged`;
-    throw new AppError(
-      "merge_conflict",
-      `${head}: ${listed(names, names.length)}. Merge the other branch in the worktree first.`,
-    );
-  }
+  const words = { where: "", instead: "Merge the other branch in the worktree first" };
+  const tree = await mergeTrees(place, before, tip, words);
   // In the name of who made the newest commit: settings, which would name the person, are not read.
   const text = (await runGit(place, ["cat-file", "commit", tip])).toString("latin1");
   const who = /^committer ([^\n]*>) \d+ [+-]\d{4}$/m.exec(text)?.[1] ?? "threadmux <threadmux@localhost>";
@@ -107,38 +128,7 @@ async function makeMerge(
     `author ${signed}`,
     `committer ${signed}`,
   ];
-  const input = Buffer.from(`${lines.join("\n")}\n\n${Buffer.from(message).toString("latin1")}`, "latin1");
-  const made = await runGit(place, ["hash-object", "-t", "commit", "-w", "--stdin"], { input });
-  return made.toString().trim();
-}
-
-/** Files first: if the branch has moved meanwhile, they go back. */
-async function move(
-  place: GitPlace,
-  { left, before, commit }: { left: string; before: string; commit: string },
-  checkout: { place: GitPlace; indexFile: string } | undefined,
-): Promise<void> {
-  const turn = (from: string, to: string, ...more: string[]) =>
-    checkout &&
-    runGit(checkout.place, ["read-tree", "-m", "-u", ...more, from, to], {
-      indexFile: checkout.indexFile,
-      timeoutMs: CHECKOUT_MS,
-    });
-  try {
-    await turn(before, commit, "-n");
-  } catch (error) {
-    if (!(error instanceof GitError)) throw error;
-    const why = `${left} is checked out in ${checkout?.place.worktree}, and its files are in the way`;
-    throw new AppError("worktree_dirty", `${why}; nothing was merged: ${error.message}`, { cause: error });
-  }
-  await turn(before, commit);
-  try {
-    await runGit(place, ["update-ref", `refs/heads/${left}`, commit, before]);
-  } catch (cause) {
-    await turn(commit, before);
-    const words = `${left} has moved meanwhile, or another git command holds it; nothing was merged, try again.`;
-    throw new AppError("worktree_in_use", words, { cause });
-  }
+  return makeCommit(place, lines, Buffer.from(message).toString("latin1"));
 }
 
 /** Whether the branch is checked out in the repository's own files. @throws AppError `worktree_in_use` if elsewhere */
@@ -194,13 +184,10 @@ async function refuseBusy(place: GitPlace, target: Repository, before: string): 
 
 function dirty(where: string, files: readonly string[], count: number, what: string): AppError {
   const are = count === 1 ? "one file is" : `${count} files are`;
-  return new AppError("worktree_dirty", `${where} ${are} not committed; ${what}: ${listed(files, count)}.`);
-}
-
-function listed(names: readonly string[], count: number): string {
-  const shown = names.slice(0, MAX_NAMED);
-  const more = count > shown.length ? ` and ${count - shown.length} more` : "";
-  return `${shown.map((name) => JSON.stringify(name)).join(", ")}${more}`;
+  return new AppError(
+    "worktree_dirty",
+    `${where} ${are} not committed; ${what}: ${listNames(files, count)}.`,
+  );
 }
 
 async function findHooks({ commonDir }: Repository): Promise<string[]> {

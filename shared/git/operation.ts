@@ -1,5 +1,5 @@
 /** Whether somebody is in the middle of something in a repository that moves its files about. */
-import { stat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Repository } from "./repository.ts";
 
@@ -25,7 +25,7 @@ export async function findOperation(
       return `${operation} is going on in the repository`;
   }
   const lock = join(gitDir, LOCK);
-  const found = await stat(lock).catch(() => undefined);
+  const found = await lstat(lock).catch(() => undefined);
   if (!found) return undefined;
   // A linked worktree has its own outside of its files.
   const below = relative(path, lock);

@@ -194,7 +194,8 @@ export async function commitOf(place: GitPlace, { head }: Repository): Promise<s
   return commit;
 }
 
-function branchOf({ head }: Repository): string | undefined {
+/** Undefined if HEAD names a commit. */
+export function branchOf({ head }: Repository): string | undefined {
   return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
 }
 

@@ -13,6 +13,7 @@ import {
 } from "../agent/api.ts";
 import {
   mergeWorktreeReplySchema,
+  mergeWorktreeRequestSchema,
   removeWorktreeReplySchema,
   removeWorktreeRequestSchema,
   worktreeReplySchema,
@@ -100,7 +101,8 @@ export const agents = {
     path: "/thread/:id/worktree/merge",
     right: "press",
     summary:
-      "Merge an agent's worktree into the branch that it left; nothing changes if that can't be done whole",
+      "Merge an agent's worktree into the branch that it left, or rebase it onto that; nothing changes if that can't be done whole",
+    body: mergeWorktreeRequestSchema,
     status: 200,
     reply: mergeWorktreeReplySchema,
     errors: [
@@ -109,6 +111,7 @@ export const agents = {
       "worktree_dirty",
       "worktree_in_use",
       "merge_conflict",
+      "unsupported",
       "unavailable",
     ],
     isRepeatable: false,

@@ -258,7 +258,7 @@ test("it is merged into the branch that it left, also once its thread has ended;
   const save = "git add . && git -c user.name=a -c user.email=a@b commit -qm second";
   const stay = bash(`until [ -e ${at("go")} ]; do sleep 0.05; done`);
   await open("joined", "merged", bash(`echo two > a.txt; ${save}`), stay, { text: "Done." });
-  const merge = () => sidecar.client.call(agents.mergeWorktree, { id: "joined" });
+  const merge = () => sidecar.client.call(agents.mergeWorktree, { id: "joined" }, { body: { how: "merge" } });
   await until(
     "its commit",
     () =>
@@ -270,6 +270,7 @@ test("it is merged into the branch that it left, also once its thread has ended;
   await untilStatus(sidecar, "joined", "idle");
   const cli = await buildCli(sidecar);
   expect((await cli.call(["worktree", "joined", "--merge", "--remove"])).code).toBe(2);
+  expect((await cli.call(["worktree", "joined", "--merge", "--rebase"])).code).toBe(2);
   expect(await cli.ok("worktree", "joined", "--merge")).toMatch(
     /^1 commit in work as it is, [0-9a-f]{12}\n$/,
   );

@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Merged } from "../../shared/git/merge.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { MergeHow } from "../../shared/worktree-api.ts";
 import type { Store } from "../store/store.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -25,8 +26,11 @@ export class Merges {
     this.#options = options;
   }
 
-  /** @throws AppError `not_found`, `turn_running`, `worktree_dirty`, `worktree_in_use`, `merge_conflict`, `unavailable` */
-  async merge(threadId: ThreadId): Promise<Merged> {
+  /**
+   * @throws AppError `not_found`, `turn_running`, `worktree_dirty`, `worktree_in_use`, `merge_conflict`, `unsupported`,
+   * `unavailable`
+   */
+  async merge(threadId: ThreadId, how: MergeHow): Promise<Merged> {
     const { store, threads, folders, worktrees, queue, now } = this.#options;
     threads.getStored(threadId);
     return queue.run(threadId, async () => {
@@ -36,7 +40,8 @@ export class Merges {
           "turn_running",
           "The agent is at work: stop it, or wait until its turn has ended.",
         );
-      return worktrees.merge(folders.exists(threadId) ? folders.findConfig(threadId) : undefined, now());
+      const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
+      return worktrees.merge(config, how, now());
     });
   }
 }

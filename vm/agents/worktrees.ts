@@ -1,16 +1,18 @@
 /** Worktrees of agents, below `STATE_DIR/worktrees`: what is in them, and what goes with them. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import { type Merged, mergeWorktree } from "../../shared/git/merge.ts";
+import { readJournal, settleMove } from "../../shared/git/move-branches.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import {
   findPlace,
   findWorktreeState,
+  openRepository,
   removeWorktree,
   type WorktreeState,
 } from "../../shared/git/worktree.ts";
@@ -19,11 +21,18 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { removeTree } from "../../shared/remove-tree.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
-import type { WorktreeReply } from "../../shared/worktree-api.ts";
+import type { MergeHow, WorktreeReply } from "../../shared/worktree-api.ts";
+import { killMarked } from "../processes/kill-marked.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { NewWorkspace } from "../threads/kinds/kind.ts";
 
 const MAX_SLUG = 40;
+/** Journals of merges; no other name begins so. */
+const JOURNAL = ".merge-";
+/** What git has in its environment while it merges. */
+const MERGE_MARKER = "THREADMUX_MERGE";
+/** Merges come one after the other. */
+const MERGES = "merges";
 
 export interface WorktreesOptions {
   /** A real path. */
@@ -48,10 +57,53 @@ export class Worktrees {
     this.#root = join(options.stateDir, "worktrees");
   }
 
-  /** At the sidecar's start: removes what an earlier one was killed in the middle of. No thread's id has a dot. */
+  /**
+   * At the sidecar's start: settles merges that an earlier one was killed in the middle of, and removes what else it
+   * left. No thread's id has a dot.
+   */
   async recover(): Promise<void> {
     const names = existsSync(this.#root) ? readdirSync(this.#root) : [];
-    for (const name of names.filter((name) => name.startsWith("."))) await removeTree(join(this.#root, name));
+    const left = names.filter((name) => name.startsWith(".") && !name.startsWith(JOURNAL));
+    await this.#merges.run(MERGES, () => this.#settle());
+    for (const name of left) await removeTree(join(this.#root, name));
+  }
+
+  /** Merges that could not be settled are tried again before the next merge. */
+  async #settle(): Promise<void> {
+    const names = existsSync(this.#root) ? await readdir(this.#root) : [];
+    for (const name of names.filter((name) => name.startsWith(JOURNAL))) {
+      const journal = join(this.#root, name);
+      try {
+        await this.#settleOne(journal);
+      } catch (err) {
+        this.#options.log.error({ journal, err }, "a merge that was cut off could not be settled yet");
+      }
+    }
+  }
+
+  async #settleOne(journal: string): Promise<void> {
+    const { log, threadEnv: env } = this.#options;
+    const move = await readJournal(journal).catch((err: unknown) => {
+      // It was killed while it was written, before anything else.
+      log.warn({ journal, err }, "a merge was cut off before it began");
+      return undefined;
+    });
+    if (move && !existsSync(move.root)) log.warn({ root: move.root }, "a merge was cut off in what is gone since");
+    else if (move) {
+      const marker = this.#markerOf(journal);
+      await killMarked(`${MERGE_MARKER}=${marker[MERGE_MARKER]}`);
+      const left = await this.#withGit(async (own) => {
+        await openRepository(move.root, own);
+        return settleMove({ dir: own, worktree: move.root, env, marker }, move);
+      });
+      const { root, moves } = move;
+      log.warn({ root, branch: moves.at(-1)?.branch, left }, "a merge that was cut off was settled");
+    }
+    await rm(journal, { force: true });
+  }
+
+  #markerOf(journal: string): { [MERGE_MARKER]: string } {
+    return { [MERGE_MARKER]: journal };
   }
 
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
@@ -117,7 +169,7 @@ export class Worktrees {
 
   /** @throws AppError `not_found` if there is none, or none any more */
   async describe(config: ThreadConfig | undefined): Promise<WorktreeReply> {
-    const { path, branch } = this.#find(config);
+    const { path, branch, left = null } = this.#find(config);
     const { files, fileCount, commits } = await this.#withGit((own) =>
       findWorktreeState(path, own, this.#options.threadEnv),
     );
@@ -127,6 +179,7 @@ export class Worktrees {
       files,
       fileCount,
       commits,
+      left,
     };
   }
 
@@ -168,10 +221,10 @@ export class Worktrees {
   }
 
   /**
-   * Merges its branch into the one that it left; nothing changes if that can't be done whole.
-   * @throws AppError `not_found`, `worktree_dirty`, `worktree_in_use`, `merge_conflict`, `unavailable`
+   * Merges its branch into the one that it left, or rebases it onto that; nothing changes if that can't be done whole.
+   * @throws AppError `not_found`, `worktree_dirty`, `worktree_in_use`, `merge_conflict`, `unsupported`, `unavailable`
    */
-  async merge(config: ThreadConfig | undefined, nowMs: number): Promise<Merged> {
+  async merge(config: ThreadConfig | undefined, how: MergeHow, nowMs: number): Promise<Merged> {
     const { path, root, branch, left } = this.#find(config);
     if (left === undefined)
       throw new AppError(
@@ -179,10 +232,14 @@ export class Worktrees {
         "The worktree left a commit, and no branch that it could be merged into.",
       );
     const { threadEnv: env } = this.#options;
-    // Merges into one repository come one after the other.
-    return this.#merges.run(root, () =>
-      this.#withGit((own) => mergeWorktree({ path, root, branch, left }, own, { env, nowMs })),
-    );
+    return this.#merges.run(MERGES, async () => {
+      await this.#settle();
+      const journal = join(this.#root, `${JOURNAL}${randomUUID()}.json`);
+      const marker = this.#markerOf(journal);
+      return this.#withGit((own) =>
+        mergeWorktree({ path, root, branch, left }, own, { how, env, marker, nowMs, journal }),
+      );
+    });
   }
 
   #find(config: ThreadConfig | undefined): NonNullable<ThreadConfig["worktree"]> {
