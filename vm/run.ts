@@ -7,6 +7,7 @@ import { AskFiles } from "./agents/ask-files.ts";
 import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
+import { BUDGET_LOOK_MS } from "./threads/budgets.ts";
 import { finishKills } from "./threads/kill.ts";
 import { openHookDoor } from "./wiring/hooks.ts";
 import { openDoor } from "./wiring/http.ts";
@@ -68,6 +69,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       eventsLimits: {},
       canPunchLogs: true,
       canUseCgroups: true,
+      budgetLookMs: BUDGET_LOOK_MS,
       totalIntervalMs: TOTAL_INTERVAL_MS,
       ...options,
       config,

@@ -121,6 +121,7 @@ export async function startSidecar(
     now = Date.now,
     canPunchLogs = true,
     canUseCgroups = true,
+    budgetLookMs = 5_000,
     viewersLimits = {},
     eventsLimits = {},
     totalIntervalMs = 10_000,
@@ -130,6 +131,7 @@ export async function startSidecar(
     now?: () => number;
     canPunchLogs?: boolean;
     canUseCgroups?: boolean;
+    budgetLookMs?: number;
     viewersLimits?: Partial<ViewersLimits>;
     eventsLimits?: Pick<HubOptions, "lookMs" | "maxReaders">;
     totalIntervalMs?: number;
@@ -143,6 +145,7 @@ export async function startSidecar(
       now,
       canPunchLogs,
       canUseCgroups,
+      budgetLookMs,
       viewersLimits,
       eventsLimits,
       totalIntervalMs,

@@ -1,11 +1,12 @@
 /** Budgets of threads: the kernel holds each, the thread says which it reached, and nobody else is the slower for it. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BudgetGroups } from "../../vm/processes/budget-groups.ts";
-import { Cgroups } from "../../vm/processes/cgroups.ts";
+import { Cgroups, findGroup, groupName } from "../../vm/processes/cgroups.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { callTool } from "../support/mcp.ts";
-import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilOutput } from "../support/threads.ts";
 import { untilValue } from "../support/wait.ts";
 
@@ -21,7 +22,7 @@ let sidecar: TestSidecar;
 let without: TestSidecar;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxThreads: 20 });
+  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxThreads: 20 }, { budgetLookMs: 200 });
   without = await startSidecar({}, { canUseCgroups: false });
 });
 afterAll(async () => {
@@ -92,6 +93,54 @@ test.runIf(isHeld)("an agent and all that it runs share one budget, and its tran
     { title: expect.stringMatching(/budget of 64 processes: (a|\d+) new process.* refused\.$/) },
   ]);
   await sidecar.client.killThread("agent");
+});
+
+// A group can't have more processors than the one above it: only in version 1 does the kernel refuse to say so.
+test.runIf(isHeld && findGroup("cpu") !== undefined)(
+  "if the kernel refuses one limit, the thread says so, and the others hold",
+  async () => {
+    const above = join(findGroup("cpu") ?? "", groupName(sidecar.stateDir));
+    writeFileSync(join(above, "cpu.cfs_quota_us"), "50000");
+    try {
+      await open("refused", "bomb() { bomb | bomb & }; bomb; exec sleep 600", { cpu: 1.5, pids: 40 });
+      await untilOutput(
+        sidecar.client,
+        "refused",
+        "Nothing holds the budget of 1.5 of the processors on this machine: the kernel refuses it (EINVAL",
+      );
+      await untilOutput(sidecar.client, "refused", "budget of 40 processes:");
+      const { budget } = await sidecar.client.getThread("refused");
+      expect(budget).toMatchObject({ notHeld: ["cpu"], pids: { limit: 40 } });
+      expect(budget?.pids?.used).toBeLessThanOrEqual(40);
+    } finally {
+      await sidecar.client.killThread("refused");
+      writeFileSync(join(above, "cpu.cfs_quota_us"), "-1");
+    }
+  },
+);
+
+test.runIf(isHeld)("a thread that is adopted has the budget that the kernel holds it to", async () => {
+  const folders = makeSidecarFolders();
+  try {
+    const first = await startSidecar({}, { folders });
+    const budget = { memory: 96 * MIB, cpu: 0.5, pids: 40 };
+    const [type, dir] = ["terminal" as const, "."];
+    await first.client.createThread({ threadId: "kept", type, dir, command: "exec sleep 600", budget });
+    await first.client.createThread({ threadId: "free", type, dir, command: "exec sleep 600" });
+    await first.stop();
+    for (const name of readdirSync(first.stateDir).filter((name) => name.startsWith("threadmux.db")))
+      rmSync(join(first.stateDir, name));
+    const { client, stop } = await startSidecar({ orphanPolicy: "adopt" }, { folders });
+    expect((await client.getThread("kept")).budget).toMatchObject({
+      ...{ memory: { limit: budget.memory }, cpu: { limit: budget.cpu }, pids: { limit: budget.pids } },
+      notHeld: [],
+    });
+    expect((await client.getThread("free")).budget).toBeNull();
+    for (const threadId of ["kept", "free"]) await client.killThread(threadId);
+    await stop();
+  } finally {
+    await folders.close();
+  }
 });
 
 test.runIf(isHeld)("what a thread starts counts together, and nothing is left of its groups", async () => {

@@ -1,7 +1,7 @@
 /** Holds threads to their budgets: puts each into control groups whose limits are its own. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Budget, RESOURCES, type Resource } from "../../shared/budget.ts";
+import { type Budget, budgetSchema, RESOURCES, type Resource } from "../../shared/budget.ts";
 import { errorText } from "../../shared/errors.ts";
 import { type Cgroups, findGroup, groupName, idOf, removeGroup } from "./cgroups.ts";
 import { CONTROLLERS, type Taken } from "./controllers.ts";
@@ -68,6 +68,18 @@ export class BudgetGroups {
       }
     }
     return { paths: [...paths], refused };
+  }
+
+  /** The limits of the groups that are there. A limit that is none, or that no budget may have, is left out. */
+  findLimits(marker: string): Budget {
+    const found: { -readonly [K in keyof Budget]: Budget[K] } = {};
+    for (const resource of RESOURCES) {
+      const hold = this.#holds[resource];
+      if (!hold || !existsSync(pathIn(hold, marker))) continue;
+      const limit = CONTROLLERS[hold.version][resource].find(pathIn(hold, marker));
+      if (budgetSchema.safeParse({ [resource]: limit }).success) found[resource] = limit;
+    }
+    return found;
   }
 
   /** @returns undefined for what is not held, or whose group is gone */

@@ -26,6 +26,12 @@ test("a limit is written as the kernel's documentation has it", () => {
     readFileSync(join(path, file), "utf8"),
   );
   expect(written).toEqual(["1024", "0", "150000 100000", "64"]);
+  const limits = () =>
+    (["memory", "cpu", "pids"] as const).map((resource) => CONTROLLERS[2][resource].find(path));
+  expect(limits()).toEqual([1024, 1.5, 64]);
+  for (const file of ["memory.max", "cpu.max", "pids.max"]) writeFileSync(join(path, file), "max\n");
+  writeFileSync(join(path, "cpu.max"), "max 100000\n");
+  expect(limits()).toEqual([Number.NaN, Number.NaN, Number.NaN]);
 });
 
 test("what a group takes, and how often it was held", () => {

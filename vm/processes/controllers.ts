@@ -16,6 +16,8 @@ export interface Taken {
 export interface Controller {
   /** Sets the limit of the group at this path. @throws Error of the file system if the kernel refuses */
   limit(path: string, limit: number): void;
+  /** The limit that was set; not a number, or a huge one, if none was. @throws Error of the file system */
+  find(path: string): number;
   /** @throws Error of the file system if the group is gone */
   read(path: string): Taken;
 }
@@ -33,6 +35,7 @@ export const CONTROLLERS: Readonly<Record<1 | 2, Readonly<Record<Resource, Contr
         if (existsSync(join(path, "memory.memsw.limit_in_bytes")))
           write(path, "memory.memsw.limit_in_bytes", bytes);
       },
+      find: (path) => number(path, "memory.limit_in_bytes"),
       read: (path) => ({
         used: number(path, "memory.usage_in_bytes"),
         hits: field(path, "memory.oom_control", "oom_kill"),
@@ -43,6 +46,7 @@ export const CONTROLLERS: Readonly<Record<1 | 2, Readonly<Record<Resource, Contr
         write(path, "cpu.cfs_period_us", PERIOD_US);
         write(path, "cpu.cfs_quota_us", quota(cpus));
       },
+      find: (path) => number(path, "cpu.cfs_quota_us") / number(path, "cpu.cfs_period_us"),
       read: (path) => ({
         used: field(path, "cpu.stat", "throttled_time") / 1e9,
         hits: field(path, "cpu.stat", "nr_throttled"),
@@ -56,6 +60,7 @@ export const CONTROLLERS: Readonly<Record<1 | 2, Readonly<Record<Resource, Contr
         write(path, "memory.max", bytes);
         if (existsSync(join(path, "memory.swap.max"))) write(path, "memory.swap.max", 0);
       },
+      find: (path) => number(path, "memory.max"),
       read: (path) => ({
         used: number(path, "memory.current"),
         hits: field(path, "memory.events", "oom_kill"),
@@ -63,6 +68,10 @@ export const CONTROLLERS: Readonly<Record<1 | 2, Readonly<Record<Resource, Contr
     },
     cpu: {
       limit: (path, cpus) => write(path, "cpu.max", `${quota(cpus)} ${PERIOD_US}`),
+      find: (path) => {
+        const [share, period] = readFileSync(join(path, "cpu.max"), "utf8").split(" ").map(Number);
+        return (share ?? Number.NaN) / (period ?? Number.NaN);
+      },
       read: (path) => ({
         used: field(path, "cpu.stat", "throttled_usec") / 1e6,
         hits: field(path, "cpu.stat", "nr_throttled"),
@@ -76,6 +85,7 @@ export const CONTROLLERS: Readonly<Record<1 | 2, Readonly<Record<Resource, Contr
 function pids(): Controller {
   return {
     limit: (path, limit) => write(path, "pids.max", limit),
+    find: (path) => number(path, "pids.max"),
     read: (path) => ({ used: number(path, "pids.current"), hits: field(path, "pids.events", "max") }),
   };
 }

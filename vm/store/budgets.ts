@@ -4,8 +4,11 @@ import { type Budget, budgetSchema, RESOURCES, type Resource } from "../../share
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
-/** How often the kernel had held the thread to a limit when that was told last. */
-export type ToldHits = Readonly<Partial<Record<Resource, number>>>;
+/**
+ * How often the kernel had held the thread to a limit when that was told last; and before that, in control groups that
+ * are gone, whose counts were others.
+ */
+export type ToldHits = Readonly<Partial<Record<Resource | `${Resource}Before`, number>>>;
 
 export interface StoredBudget {
   readonly threadId: ThreadId;
@@ -13,7 +16,10 @@ export interface StoredBudget {
   readonly told: ToldHits;
 }
 
-const toldSchema = z.partialRecord(z.enum(RESOURCES), z.int());
+const toldSchema = z.partialRecord(
+  z.enum([...RESOURCES, ...RESOURCES.map((resource) => `${resource}Before` as const)]),
+  z.int(),
+);
 const rowSchema = z.object({ thread_id: knownThreadId, budget: z.string(), told: z.string() }).transform(
   ({ thread_id, budget, told }): StoredBudget => ({
     threadId: thread_id,

@@ -24,7 +24,7 @@ import type { StoredThread } from "../store/threads.ts";
 import type { CreateRequest } from "./kinds/kind.ts";
 
 /** How often it is looked for limits that were reached: three small files a thread that has a budget. */
-const LOOK_MS = 5_000;
+export const BUDGET_LOOK_MS = 5_000;
 /** A program that runs into a limit again and again is told of once in this time. */
 const TELL_MS = 60_000;
 /** Seconds for which processors were kept from a thread, before that is worth a word. */
@@ -37,6 +37,8 @@ export interface BudgetsOptions {
   groups: BudgetGroups;
   /** The budget of threads that name none. */
   usual: Budget;
+  /** How often it is looked for limits that were reached. */
+  lookMs: number;
   log: Log;
   now: () => number;
 }
@@ -56,7 +58,7 @@ export class Budgets {
   /** Looks after the budgets from now on. @param tellAgent puts a sentence into an agent's transcript */
   start(tellAgent: TellAgent): void {
     this.#tellAgent = tellAgent;
-    this.#timer = setInterval(() => this.look(), LOOK_MS);
+    this.#timer = setInterval(() => this.look(), this.#options.lookMs);
     this.#timer.unref();
   }
 
@@ -111,11 +113,30 @@ export class Budgets {
     const stored = store.budgets.find(threadId);
     if (!stored) return [];
     const { paths, refused } = groups.make(marker, stored.budget);
+    this.#beginAnew(stored, groups.read(marker, stored.budget));
     if (Object.keys(refused).length > 0) {
       this.#refused.set(marker, refused);
       log.error({ threadId, refused }, "a thread runs without a part of its budget");
     }
     return paths;
+  }
+
+  /**
+   * An adopted thread, whose row is lost, has the budget that the kernel still holds it to. Within the transaction that
+   * stores the thread.
+   */
+  adopt(threadId: ThreadId, marker: string): void {
+    const { store, groups } = this.#options;
+    const budget = groups.findLimits(marker);
+    if (Object.keys(budget).length === 0) return;
+    store.budgets.insert(threadId, budget);
+    // Its people were told of these, for all that is known.
+    const taken = groups.read(marker, budget);
+    const told = RESOURCES.flatMap((resource) => {
+      const held = taken[resource];
+      return held ? [[resource, countOf(resource, held)]] : [];
+    });
+    store.budgets.setTold(threadId, Object.fromEntries(told));
   }
 
   /** A thread's budget, and what it takes of that now; null if it has none. */
@@ -162,20 +183,29 @@ export class Budgets {
     for (const [resource, limit] of limitsOf(stored)) {
       const held = taken[resource];
       if (!held) continue;
-      const { [resource]: last = 0 } = told;
+      const last = told[resource] ?? 0;
       const count = countOf(resource, held);
-      // The groups are new after the machine has started: so are their counts.
-      if (count < last) told[resource] = count;
-      isChanged ||= count < last;
       const least = resource === "cpu" ? WAITED_SECONDS : 1;
       const key = `${threadId} ${resource}`;
       if (count - last < least || now() - (this.#toldAt.get(key) ?? 0) < TELL_MS) continue;
       this.#toldAt.set(key, now());
-      this.#tell(threadId, sentenceOf(resource, limit, count));
+      this.#tell(threadId, sentenceOf(resource, limit, (told[`${resource}Before`] ?? 0) + count));
       told[resource] = count;
       isChanged = true;
     }
     if (isChanged) store.budgets.setTold(threadId, told);
+  }
+
+  /** Groups are new after the machine has started, or the thread's processes have: their counts begin at 0 again. */
+  #beginAnew({ threadId, told }: StoredBudget, taken: Partial<Record<Resource, Taken>>): void {
+    const next = { ...told };
+    for (const resource of RESOURCES) {
+      const [held, last = 0] = [taken[resource], told[resource]];
+      if (!held || last === 0 || countOf(resource, held) > 0) continue;
+      next[`${resource}Before`] = (next[`${resource}Before`] ?? 0) + last;
+      next[resource] = 0;
+    }
+    this.#options.store.budgets.setTold(threadId, next);
   }
 
   #tell(threadId: ThreadId, sentence: string): void {
@@ -201,7 +231,7 @@ function countOf(resource: Resource, { used, hits }: Taken): number {
   return resource === "cpu" ? Math.floor(used) : hits;
 }
 
-/** @param count since the thread's control groups were made: an agent is told no sentence twice. */
+/** @param count of the thread's whole life: so each sentence is another one, and an agent is told none twice. */
 function sentenceOf(resource: Resource, limit: number, count: number): string {
   const reached = `The thread has reached its budget of ${formatLimit(resource, limit)}: `;
   const times = (one: string, many: string) => (count === 1 ? one : `${count} ${many}`);

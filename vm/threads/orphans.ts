@@ -10,6 +10,7 @@ import type { Store } from "../store/store.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
 import type { Pane } from "../tmux/pane.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Budgets } from "./budgets.ts";
 import { isInside } from "./directory.ts";
 import { findMarker, newMarker, threadIdOf } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -24,6 +25,7 @@ export interface OrphansOptions {
   store: Store;
   tmux: TmuxServer;
   files: ThreadFiles;
+  budgets: Budgets;
   /** A real path. */
   reposDir: string;
   log: Log;
@@ -74,7 +76,7 @@ export class Orphans {
 
   /** Makes a terminal of a session; what its process cannot tell, nobody knows any more. */
   async #adopt(pane: Pane): Promise<void> {
-    const { store, tmux, files, reposDir, now } = this.#options;
+    const { store, tmux, files, budgets, reposDir, now } = this.#options;
     const threadId = threadIdOf(pane.session);
     const { paneId, pid, tty } = pane;
     const path = pane.isDead ? reposDir : (findWorkingDirectory(pid) ?? reposDir);
@@ -83,6 +85,7 @@ export class Orphans {
     if (!pane.isDead) files.removeRunEnds(threadId); // of an agent's earlier turns
     const follows = files.findFollow(threadId);
     const program = follows ? `logs ${follows.service}` : files.findProgram(threadId);
+    const marker = findMarker(pid) ?? newMarker();
     store.transaction(() => {
       store.threads.insert({
         threadId,
@@ -95,10 +98,11 @@ export class Orphans {
         createdBy: job("adopt"),
         createdAt: now(),
         ...size,
-        marker: findMarker(pid) ?? newMarker(),
+        marker,
       });
       // Only the head of a log is ever given back: what is missing on the disk is missing there.
       const firstOffset = Math.max(0, end - diskBytes);
+      budgets.adopt(threadId, marker);
       store.threads.update(threadId, { paneId, panePid: pid, tty, isMade: true, firstOffset });
     });
   }

@@ -28,13 +28,13 @@ export async function createMachine(
   setting: Setting,
   { stateDir, reposDir, files, store }: Storage,
 ): Promise<Machine> {
-  const { config, log, now, releasers, wrapper, canUseCgroups } = setting;
+  const { config, log, now, releasers, wrapper, canUseCgroups, budgetLookMs: lookMs } = setting;
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
   const budgetGroups = canUseCgroups ? BudgetGroups.open(stateDir, cgroups) : BudgetGroups.none();
   releasers.add("budgets' control groups", () => budgetGroups.close());
-  const budgets = new Budgets({ store, groups: budgetGroups, usual: config.budget, log, now });
+  const budgets = new Budgets({ store, groups: budgetGroups, usual: config.budget, lookMs, log, now });
   releasers.add("budgets", () => budgets.close());
   const lineDisciplines = new LineDisciplines();
   releasers.add("the shell that asks about terminals", () => lineDisciplines.close());

@@ -28,6 +28,8 @@ export interface Setting {
   /** False if the file system can't give back the start of a file. */
   canPunchLogs: boolean;
   canUseCgroups: boolean;
+  /** How often it is looked for budgets that were reached. */
+  budgetLookMs: number;
   /** How often what all threads take is bounded. */
   totalIntervalMs: number;
 }
