@@ -15,7 +15,7 @@ const pages = [
     style: "page/console.css",
     name: "console",
     sources: ["vm/console/page", "shared"],
-    files: ["vm/console/page/icon.svg", "vm/console/page/index.html"],
+    files: [emojiFont, "vm/console/page/icon.svg", "vm/console/page/index.html"],
   },
   {
     folder: "local-discord",

@@ -291,6 +291,15 @@ export const listQuerySchema = z.strictObject({ status: z.enum(["open", "ended",
 export type ListQuery = z.input<typeof listQuerySchema>;
 export const listReplySchema = z.object({ threads: z.array(threadSchema) });
 
+export const lastWordsSchema = z.object({
+  threadId: knownThreadId,
+  /** What it printed last, without its looks: at most 20 lines of 200 characters, the newest last. */
+  lines: z.array(z.string()),
+});
+export type LastWords = z.infer<typeof lastWordsSchema>;
+/** Of the newest 200 threads. */
+export const lastWordsReplySchema = z.object({ threads: z.array(lastWordsSchema) });
+
 export const killReplySchema = z.object({
   killed: z.literal(true),
   /** The last 10 lines that the terminal showed. */

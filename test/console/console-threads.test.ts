@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { buildPages, startBrowser } from "../support/console.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
-import { openTerminal } from "../support/threads.ts";
+import { openTerminal, untilOutput } from "../support/threads.ts";
 import { untilValue } from "../support/wait.ts";
 
 let sidecar: TestSidecar;
@@ -119,6 +119,16 @@ test("the search leaves what it means, and Enter opens it", async () => {
   await untilNames(["exec sleep 1000"]);
   await page.keyboard.press("Enter");
   await page.waitForSelector("#thread-id >> text=needle");
+  // What it printed last is found too, and shown.
+  await openTerminal(
+    sidecar.client,
+    "speaker",
+    "printf 'deployed \\033[32mat n%s\\033[0m\\n' oon; exec sleep 1000",
+  );
+  await untilOutput(sidecar.client, "speaker", "noon");
+  await page.fill("#search", "sleep NOON");
+  await page.waitForSelector("#open-threads [data-thread=speaker] .said >> text=“deployed at noon”");
+  expect(await names()).toHaveLength(1);
   await page.fill("#search", "no such thread");
   await page.waitForSelector("#list-notice >> text=No thread has no such thread.");
   await page.focus("#search");

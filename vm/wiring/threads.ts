@@ -32,6 +32,7 @@ import { Finisher } from "../threads/finisher.ts";
 import { Homes } from "../threads/homes.ts";
 import { Inputs } from "../threads/inputs.ts";
 import { killWithChildren } from "../threads/kill.ts";
+import { LastWordsReader } from "../threads/last-words.ts";
 import { Orphans } from "../threads/orphans.ts";
 import { Outputs } from "../threads/outputs.ts";
 import { Reconciler } from "../threads/reconciler.ts";
@@ -75,6 +76,7 @@ export function createCommon(
 export interface Operations {
   threads: Threads;
   threadDetails: ThreadDetails;
+  lastWords: LastWordsReader;
   homes: Homes;
   creation: Creation;
   follows: Follows;
@@ -127,6 +129,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   return {
     threads,
     threadDetails: new ThreadDetails(common.store, threads, common.folders),
+    lastWords: new LastWordsReader(common),
     homes: common.homes,
     creation,
     follows: new Follows({ ...common, creation, threadEnv }),

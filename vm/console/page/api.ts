@@ -7,7 +7,7 @@ import type {
   InboxItem,
   TranscriptReply,
 } from "../../../shared/agent/api.ts";
-import { type CreateRequest, errorReplySchema, type Thread } from "../../../shared/api.ts";
+import { type CreateRequest, errorReplySchema, type LastWords, type Thread } from "../../../shared/api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
 import type { InputReply } from "../../../shared/input-api.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
@@ -59,6 +59,11 @@ export async function listThreads(status: "open" | "ended"): Promise<Thread[]> {
 
 export async function getThread(threadId: string): Promise<Thread> {
   return callRoute(threads.get, { id: threadId });
+}
+
+/** What the newest threads printed last, to search in. */
+export async function listLastWords(): Promise<LastWords[]> {
+  return (await callRoute(threads.listLastWords, {})).threads;
 }
 
 /** Who in Discord has a role, and what they are called. */

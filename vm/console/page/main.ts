@@ -2,7 +2,7 @@
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
 import { formatUse } from "../../../shared/budget.ts";
-import { ApiError, getThread, listInbox, listThreads, signIn, signOut } from "./api.ts";
+import { ApiError, getThread, listInbox, listLastWords, listThreads, signIn, signOut } from "./api.ts";
 import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
@@ -10,7 +10,7 @@ import { EndThread } from "./end-thread.ts";
 import { InboxList } from "./inbox-list.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { NewThread } from "./new-thread.ts";
-import { learnNames } from "./people.ts";
+import { learnNames, shortName } from "./people.ts";
 import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
@@ -41,6 +41,7 @@ let isIn = false;
 const lists = new ThreadLists({
   current: () => opened?.threadId,
   onChoose: (threadId) => go(`/${threadId}`),
+  onSearch: () => void refresh(),
 });
 const inbox = new InboxList((threadId) => go(`/${threadId}`));
 const newThread = new NewThread({
@@ -118,17 +119,18 @@ async function refresh(): Promise<void> {
       return;
     }
     const hasEnded = find<HTMLDetailsElement>("#ended").open;
-    const [open, ended, items] = await Promise.all([
+    const [open, ended, items, words] = await Promise.all([
       listThreads("open"),
       hasEnded ? listThreads("ended") : [],
       listInbox(),
+      lists.isSearching ? listLastWords() : [],
     ]);
     const isNew = !isIn;
     if (isNew) await learnNames();
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
-    lists.show(open, ended);
+    lists.show(open, ended, words);
     inbox.show(items);
     const current = lists.findOpen(opened?.threadId);
     find("#end").hidden = !current;
@@ -215,11 +217,11 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   };
   opened = mine;
   find("#app").classList.add("has-thread");
-  find("#thread-title").textContent = threadId;
+  find("#thread-title").textContent = shortName(lists.findOpen(threadId) ?? { threadId, number: null });
   find("#thread-id").textContent = "";
   find("#thread-state").textContent = "";
   find("#view-only").setAttribute("aria-pressed", String(mode === "view"));
-  document.title = `${threadId} · threadmux`;
+  document.title = "threadmux console";
   const problem = await describe(mine);
   if (opened !== mine) return;
   if (hasConversation(mine)) openConversation(mine);
@@ -305,11 +307,11 @@ function showTerminal(isShown: boolean): void {
 }
 
 function showTitle(thread: Thread): void {
-  const { threadId, title, number } = thread;
+  const { title, number } = thread;
   const name = number === null ? title : `#${number} ${title}`;
   find("#thread-title").textContent = name;
   find("#thread-budget").textContent = formatUse(thread.budget);
-  find("#thread-id").textContent = CONSOLE_KINDS[thread.type].hasConversation ? "" : threadId;
+  find("#thread-id").textContent = CONSOLE_KINDS[thread.type].hasConversation ? "" : shortName(thread);
   const asks = thread.status === "waiting" ? "❗ " : "";
   document.title = `${asks}${name} · threadmux`;
   showState(thread);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { knownThreadId } from "../../../shared/ids.ts";
-import { isMeant } from "./search.ts";
+import { findMatch } from "./search.ts";
 
 const thread = {
   threadId: knownThreadId.parse("k3"),
@@ -27,5 +27,17 @@ test.each([
   ["fix it\nshop", true], // no word reaches over a line
   ["login.*", false],
 ])("%j: %s", (query, expected) => {
-  expect(isMeant(thread, query)).toBe(expected);
+  expect(findMatch(thread, query)).toEqual(expected ? {} : undefined);
+});
+
+test.each([
+  ["tests", "3 Tests failed"],
+  ["login failed", "3 Tests failed"],
+  ["server failed", "server is up"],
+  ["login", undefined],
+  ["tests infra", null],
+])("%j in what it printed last", (query, line) => {
+  const lines = ["2 tests passed", "3 Tests failed", "server is up"];
+  const expected = line === null ? undefined : line === undefined ? {} : { line };
+  expect(findMatch(thread, query, lines)).toEqual(expected);
 });

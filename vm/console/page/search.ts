@@ -6,8 +6,16 @@ type Searched = Pick<
   "threadId" | "number" | "title" | "dir" | "command" | "type" | "status" | "doing"
 >;
 
-/** Whether each word of the query stands somewhere in what the list tells of the thread; upper case is as lower case. */
-export function isMeant(thread: Searched, query: string): boolean {
+/** Why a thread is meant: for what the list tells of it, or also for a line that it has printed. */
+export type Match = { line?: string };
+
+/**
+ * Whether each word of the query stands somewhere in what the list tells of the thread, or in the last lines that it
+ * printed; upper case is as lower case.
+ * @param lines the newest one last
+ * @returns undefined if it is not meant; the newest line that has a word which the list has not
+ */
+export function findMatch(thread: Searched, query: string, lines: readonly string[] = []): Match | undefined {
   const { threadId, number, title, dir, command, type, status, doing } = thread;
   const told = [
     threadId,
@@ -20,8 +28,13 @@ export function isMeant(thread: Searched, query: string): boolean {
     doing ?? "",
   ];
   const text = told.join("\n").toLowerCase();
-  return query
+  const missing = query
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => text.includes(word));
+    .filter((word) => !text.includes(word));
+  if (missing.length === 0) return {};
+  const lower = lines.map((line) => line.toLowerCase());
+  if (!missing.every((word) => lower.some((line) => line.includes(word)))) return undefined;
+  const at = lower.findLastIndex((line) => missing.some((word) => line.includes(word)));
+  return { line: lines[at] ?? "" };
 }

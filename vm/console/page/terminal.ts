@@ -26,7 +26,8 @@ export class Screen {
     this.#container = container;
     this.#terminal = new Terminal({
       allowProposedApi: true, // for the widths of Unicode 11, which tmux goes by
-      fontFamily: 'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace',
+      fontFamily:
+        'ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace, "Console Emoji"',
       fontSize: LARGEST_PX,
       // tmux draws the screen; what has scrolled off is not here.
       scrollback: 0,

@@ -1,12 +1,13 @@
 /** The lists of threads, and the search over them. */
 import { holdsText } from "../../../shared/agent/holds.ts";
-import type { Thread } from "../../../shared/api.ts";
+import type { LastWords, Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { threadTree } from "../../../shared/thread-tree.ts";
 import { find, make } from "./dom.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
-import { isMeant } from "./search.ts";
+import { learnThreads, shortName } from "./people.ts";
+import { findMatch, type Match } from "./search.ts";
 
 /** The newest ended threads; a search finds others. */
 const MAX_ENDED = 50;
@@ -16,6 +17,8 @@ export interface ThreadListsOptions {
   /** Of the thread that is being looked at. */
   current: () => string | undefined;
   onChoose: (threadId: string) => void;
+  /** Something is looked for: what threads printed last is wanted. */
+  onSearch: () => void;
 }
 
 export class ThreadLists {
@@ -23,6 +26,8 @@ export class ThreadLists {
   readonly #search = find<HTMLInputElement>("#search");
   #open: readonly Thread[] = [];
   #ended: readonly Thread[] = [];
+  /** By thread. */
+  #words: ReadonlyMap<string, readonly string[]> = new Map();
 
   constructor(options: ThreadListsOptions) {
     this.#options = options;
@@ -30,16 +35,23 @@ export class ThreadLists {
       // Opened, it is asked for.
       if (this.#search.value.trim() !== "") find<HTMLDetailsElement>("#ended").open = true;
       this.#draw();
+      if (this.isSearching) this.#options.onSearch();
     });
     this.#search.addEventListener("keydown", ({ key, isComposing }) => {
       if (key === "Enter" && !isComposing) this.go(undefined, 1);
     });
   }
 
-  /** As the sidecar tells them now. */
-  show(open: readonly Thread[], ended: readonly Thread[]): void {
+  get isSearching(): boolean {
+    return this.#search.value.trim() !== "";
+  }
+
+  /** As the sidecar tells them now. @param words of a search: what threads printed last */
+  show(open: readonly Thread[], ended: readonly Thread[], words: readonly LastWords[]): void {
+    this.#words = new Map(words.map(({ threadId, lines }) => [threadId, lines]));
     this.#open = open;
     this.#ended = ended;
+    learnThreads([...open, ...ended]);
     this.#draw();
   }
 
@@ -77,22 +89,27 @@ export class ThreadLists {
 
   #draw(): void {
     const query = this.#search.value.trim();
-    const isShown = (thread: Thread) => isMeant(thread, query);
+    const match = (thread: Thread) => findMatch(thread, query, this.#words.get(thread.threadId));
+    const isShown = (thread: Thread) => match(thread) !== undefined;
     const open = threadTree(this.#open, isShown);
     const ended = threadTree(this.#ended.filter(isShown).slice(0, MAX_ENDED));
-    this.#fill("#open-threads", open);
-    this.#fill("#ended-threads", ended);
+    this.#fill("#open-threads", open, match);
+    this.#fill("#ended-threads", ended, match);
     const notice = find("#list-notice");
     if (query === "") notice.textContent = this.#open.length > 0 ? "" : NO_THREAD;
     else notice.textContent = open.length + ended.length > 0 ? "" : `No thread has ${query}.`;
     notice.hidden = notice.textContent === "";
   }
 
-  #fill(selector: string, tree: ReturnType<typeof threadTree<Thread>>): void {
+  #fill(
+    selector: string,
+    tree: ReturnType<typeof threadTree<Thread>>,
+    match: (thread: Thread) => Match | undefined,
+  ): void {
     const options = { current: this.#options.current(), onChoose: this.#options.onChoose };
     const items = tree.map(({ thread, depth }) => {
       const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
-        drawThread(thread, options),
+        drawThread(thread, options, match(thread)?.line),
       ]);
       item.style.setProperty("--depth", String(depth));
       return item;
@@ -119,7 +136,12 @@ interface DrawOptions {
   onChoose: (threadId: string) => void;
 }
 
-function drawThread(thread: Thread, { current, onChoose }: DrawOptions): HTMLElement {
+/** @param line that it printed, for which a search found it */
+function drawThread(
+  thread: Thread,
+  { current, onChoose }: DrawOptions,
+  line: string | undefined,
+): HTMLElement {
   const { threadId, title, number, command, type } = thread;
   const name = [make("span", "", [number === null ? title : `#${number} ${title}`])];
   const held = cleanLine(holdsText(thread.holds));
@@ -128,10 +150,11 @@ function drawThread(thread: Thread, { current, onChoose }: DrawOptions): HTMLEle
     make("span", "name", [...name, ...(isAsked ? [make("span", "badge", ["asks you"])] : [])]),
     ...(CONSOLE_KINDS[type].hasConversation
       ? []
-      : [make("span", "id", [threadId]), make("span", "command", [command])]),
+      : [make("span", "id", [shortName(thread)]), make("span", "command", [command])]),
     make("span", "about", [aboutText(thread)]),
     // A line of its own: what stands at the other one's end is cut off.
     ...(held === "" ? [] : [make("span", "about", [held])]),
+    ...(line === undefined ? [] : [make("span", "about said", [`“${line}”`])]),
   ]);
   button.type = "button";
   button.dataset["thread"] = threadId;
@@ -145,7 +168,7 @@ function aboutText(thread: Thread): string {
   const { origin, turn, doing } = thread;
   const step = turn ? ` · step ${turn.step}` : "";
   const now = `${step}${doing === null ? "" : ` · ${cleanLine(doing)}`}`;
-  const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
+  const from = origin && ` · from ${shortName(origin)}`;
   const kind = thread.engine ? `${thread.type} (${thread.engine})` : thread.type;
   return `${describeState(thread)}${now} · ${kind}${where}${from ?? ""}`;
 }

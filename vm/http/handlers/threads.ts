@@ -11,6 +11,7 @@ import type { ThreadDetails } from "../../agents/thread-details.ts";
 import type { People } from "../../callers/people.ts";
 import type { Directives } from "../../directives/directives.ts";
 import type { Homes } from "../../threads/homes.ts";
+import type { LastWordsReader } from "../../threads/last-words.ts";
 import type { Threads } from "../../threads/threads.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -19,6 +20,7 @@ export interface ThreadServices {
   branches: Branches;
   threadDetails: ThreadDetails;
   directives: Directives;
+  lastWords: LastWordsReader;
   homes: Pick<Homes, "resolve" | "channelOf">;
   people: Pick<People, "may">;
   /** As `killThread`. */
@@ -30,6 +32,7 @@ export function threadHandlers({
   branches,
   threadDetails,
   directives,
+  lastWords,
   homes,
   people,
   kill,
@@ -50,6 +53,11 @@ export function threadHandlers({
     list: ({ query, by }) => ({
       threads: threads
         .list(query.status)
+        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+    }),
+    listLastWords: ({ by }) => ({
+      threads: lastWords
+        .list()
         .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
     }),
     get: ({ params }) => threadDetails.get(params.id),
