@@ -95,6 +95,22 @@ test("under load: all that the database tells of is in the copy, three times in 
     expect(statSync(made.file).mode & 0o777).toBe(0o600);
     expect(await restore(made.file, dir)).toMatchObject({ dir, threads: 3, movedFrom: stateDir });
     const { threads, agents } = rowsOf(dir);
+    // As of the backup's own moment: the database in the archive, and where all that grows ended then.
+    const inside = place();
+    mkdirSync(inside);
+    await run("tar", ["-xf", made.file, "-C", inside, "threadmux.db", "threadmux-backup.json"]);
+    expect(rowsOf(dir)).toEqual(rowsOf(inside));
+    const { ends } = JSON.parse(readFileSync(join(inside, "threadmux-backup.json"), "utf8"));
+    expect(Object.keys(ends).sort()).toEqual([
+      ...["logs/busy.log", "logs/flood-1.log", "logs/flood-2.log"],
+      ...["threads/busy/inbox.jsonl", "threads/busy/transcript.jsonl"],
+    ]);
+    for (const [name, end] of Object.entries(ends))
+      expect([name, statSync(join(dir, name)).size]).toEqual([name, end]);
+    // No token of a thread's is in it.
+    const token =
+      /Bearer [\w.-]+/.exec(readFileSync(join(stateDir, "threads/busy/mcp.json"), "utf8"))?.[0] ?? "?";
+    expect(readFileSync(made.file).indexOf(token.slice("Bearer ".length))).toBe(-1);
     expect(threads?.map((row) => row["thread_id"]).sort()).toEqual(["busy", "flood-1", "flood-2"]);
     for (const id of ["flood-1", "flood-2"]) {
       const copied = readFileSync(join(dir, "logs", `${id}.log`));
@@ -139,7 +155,12 @@ test("a restored folder is a sidecar's: every thread, offset, transcript and row
   const folders = makeSidecarFolders("r");
   await restore(file, folders.stateDir);
   expect(rowsOf(folders.stateDir)).toEqual(rows);
-  expect(filesOf(folders.stateDir, kept)).toEqual(files);
+  // A thread's token for its tools is made anew.
+  const isToken = (name: string) => name.endsWith("/mcp.json");
+  expect(Object.keys(files).some(isToken)).toBe(true);
+  expect(filesOf(folders.stateDir, kept)).toEqual(
+    Object.fromEntries(Object.entries(files).filter(([name]) => !isToken(name))),
+  );
   expect(readdirSync(folders.stateDir)).not.toContain("token");
 
   const env = { ...folders.env, REPOS_DIR: sidecar.reposDir };

@@ -2,7 +2,8 @@
  * A backup of a state folder while sidecar, runners and programs go on.
  *
  * Effects are copied before their causes: first the database, then transcripts and what runners know, then everything
- * else. Files only grow, so all that the database says of a log, and a transcript of an inbox, is in the copy. A thread
+ * else. Files only grow, so all that the database says of a log, and a transcript of an inbox, is in the copy. The copy
+ * also says where they ended when the database was copied; what is behind that is cut off when it is restored. A thread
  * that was removed meanwhile, or whose log was written anew, makes the whole copy begin again.
  */
 import {
@@ -36,6 +37,8 @@ const LEFT_OUT = [
 ];
 /** Files of a thread's folder that its other files led to. */
 const EFFECTS = ["transcript.jsonl", "state.json", "live.json", "status.json"];
+/** A thread's token for its tools: its next engine gets another one. */
+const SECRETS = ["mcp.json"];
 const TRIES = 5;
 
 /**
@@ -101,7 +104,9 @@ async function tryOnce(
   for (const left of [part, copy]) rmSync(left, { force: true });
   const databaseVersion = await copyDatabase(live, copy);
   const starts = listLogStarts(copy);
+  const ends = endsOf(state);
   const manifest = makeManifest({
+    ends,
     databaseVersion,
     stateDir: state,
     madeAt: new Date().toISOString(),
@@ -116,6 +121,25 @@ async function tryOnce(
   if (!isStillSo(starts, listLogStarts(live), copy)) return undefined;
   await tar(["--append", ...archive, "-C", staging, DATABASE], signal);
   return (await holds(part, wanted)) ? starts.length : undefined;
+}
+
+/**
+ * Where the files end that only grow, at one moment: all that the copied database says of them lies before that.
+ * Transcripts are looked at before the inboxes that they come from.
+ */
+function endsOf(state: string): Record<string, number> {
+  const list = (folder: string) => (existsSync(join(state, folder)) ? readdirSync(join(state, folder)) : []);
+  const threads = list("threads");
+  const names = [
+    ...list("logs").flatMap((name) => (name.endsWith(".log") ? [join("logs", name)] : [])),
+    ...["transcript.jsonl", "inbox.jsonl"].flatMap((name) => threads.map((id) => join("threads", id, name))),
+  ];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const found = statSync(join(state, name), { throwIfNoEntry: false });
+      return found?.isFile() ? [[name, found.size]] : [];
+    }),
+  );
 }
 
 function namesIn(state: string): string[] {
@@ -141,7 +165,7 @@ async function appendEffects(
 
 /** They are in the archive: a newer one would know of causes that are not. */
 function exceptEffects(): string[] {
-  const patterns = EFFECTS.map((name) => `--exclude=threads/*/${name}`);
+  const patterns = [...EFFECTS, ...SECRETS].map((name) => `--exclude=threads/*/${name}`);
   return ["--anchored", "--wildcards", "--no-wildcards-match-slash", ...patterns];
 }
 

@@ -16,8 +16,13 @@ const manifestSchema = z.object({
   stateDir: z.string(),
   madeAt: z.string(),
   threads: z.int(),
+  /**
+   * How many bytes files that grow had when the database was copied, by their names in the archive: it may have more of
+   * them, and what comes later is cut off. Left out by versions that did not cut.
+   */
+  ends: z.record(z.string(), z.int().min(0)).optional(),
 });
-type Manifest = z.infer<typeof manifestSchema>;
+export type Manifest = z.infer<typeof manifestSchema>;
 
 export function makeManifest(facts: Omit<Manifest, "format" | "version">): Manifest {
   return { format: FORMAT, version: VERSION, ...facts };

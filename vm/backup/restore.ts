@@ -1,14 +1,20 @@
 /** Makes a state folder of a backup: all of it, or nothing. */
 import {
+  closeSync,
   existsSync,
+  fstatSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
+  readSync,
   realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
   statSync,
+  truncateSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { RestoreDone } from "../../shared/backup.ts";
@@ -17,7 +23,7 @@ import { statePaths } from "../config.ts";
 import { checkStateDir } from "../state-dir.ts";
 import { checkDatabase } from "../store/database.ts";
 import { isLockHeld } from "../store/lock.ts";
-import { DATABASE, MANIFEST, notOne, parseManifest } from "./manifest.ts";
+import { DATABASE, MANIFEST, type Manifest, notOne, parseManifest } from "./manifest.ts";
 import { tar } from "./tar.ts";
 
 /**
@@ -38,6 +44,7 @@ export async function restore(source: string, target: string, signal?: AbortSign
     if (!existsSync(join(part, DATABASE)))
       throw new AppError("invalid_request", `${file} is cut off: it has no database; nothing was kept`);
     checkDatabase(join(part, DATABASE));
+    cutOff(part, manifest.ends ?? {});
     if (existsSync(dir)) rmdirSync(dir); // empty, as was looked at; else it refuses
     renameSync(part, dir);
   } catch (error) {
@@ -51,6 +58,39 @@ export async function restore(source: string, target: string, signal?: AbortSign
     madeAt: manifest.madeAt,
     movedFrom: isMoved ? manifest.stateDir : null,
   };
+}
+
+/** Makes the files that grow as long as they were at the backup's moment; lines are whole. */
+function cutOff(dir: string, ends: NonNullable<Manifest["ends"]>): void {
+  for (const [name, end] of Object.entries(ends)) {
+    const file = join(dir, name);
+    // The archive is somebody's file: its names lead nowhere else.
+    if (
+      !/^(logs|threads\/[\w-]+)\/[\w.-]+$/.test(name) ||
+      !lstatSync(file, { throwIfNoEntry: false })?.isFile()
+    )
+      continue;
+    if (statSync(file).size > end) truncateSync(file, end);
+    if (name.endsWith(".jsonl")) truncateSync(file, findLastLineEnd(file));
+  }
+}
+
+/** @returns the offset behind the last line end; 0 if there is none */
+function findLastLineEnd(file: string): number {
+  const fd = openSync(file, "r");
+  try {
+    const block = Buffer.alloc(64 * 1024);
+    for (let end = fstatSync(fd).size; end > 0; ) {
+      const start = Math.max(0, end - block.length);
+      const length = readSync(fd, block, 0, end - start, start);
+      const at = block.subarray(0, length).lastIndexOf(0x0a);
+      if (at >= 0) return start + at + 1;
+      end = start;
+    }
+    return 0;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 async function readManifest(file: string, signal?: AbortSignal) {
