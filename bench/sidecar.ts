@@ -13,6 +13,7 @@ import { makeFolder } from "../test/support/folders.ts";
 import { bundlePrograms } from "../test/support/programs.ts";
 import { beginRun } from "../test/support/reaper.ts";
 import { rowAttach } from "./attach.ts";
+import { rowBudgets } from "./budgets.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
 import { bareKeyboard, clientKeyboard, keyEcho } from "./keys.ts";
 import {
@@ -27,7 +28,18 @@ import {
 } from "./measure.ts";
 
 const run = promisify(execFile);
-const NAMES = ["key", "idle", "create", "log", "pane", "flood", "attach", "memory", "restart"] as const;
+const NAMES = [
+  "key",
+  "idle",
+  "create",
+  "log",
+  "pane",
+  "flood",
+  "attach",
+  "memory",
+  "restart",
+  "budgets",
+] as const;
 const choice = parseChoice("bench", NAMES, process.argv.slice(2));
 const { isSmoke } = choice;
 const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
@@ -302,6 +314,7 @@ const rows: Record<(typeof NAMES)[number], () => Promise<Row[]>> = {
     rowAttach({ count: pick(300, 30), warmUp: WARM_UP, bare, bareSocket: join(folder, "bare.sock") }),
   memory: rowMemory,
   restart: rowRestart,
+  budgets: () => rowBudgets({ count: pick(400, 40), warmUp: WARM_UP }),
 };
 
 await bundlePrograms();

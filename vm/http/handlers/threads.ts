@@ -56,9 +56,7 @@ export function threadHandlers({
         .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
     }),
     listLastWords: ({ by }) => ({
-      threads: lastWords
-        .list()
-        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+      threads: lastWords.list().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
     }),
     get: ({ params }) => threadDetails.get(params.id),
     setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),
