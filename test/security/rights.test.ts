@@ -283,6 +283,7 @@ test("API caller", async () => {
     ["read", "GET", `/thread/${threadId}/output`],
     ["read", "GET", `/thread/${threadId}/asks`],
     ["read", "GET", "/threads"],
+    ["read", "GET", "/last-words"],
     ["read", "GET", "/inbox"],
     ["read", "GET", "/channels"],
     ["read", "GET", "/jobs"],
@@ -311,10 +312,14 @@ test("API caller", async () => {
   }
   // Lists hold what the person may look at.
   const listed = async (person: string) =>
-    (await api(person, "GET", "/threads")).text.includes(`"${thread}"`);
-  expect(await listed(people.viewer)).toBe(true);
+    Promise.all(
+      ["/threads", "/last-words"].map(async (path) =>
+        (await api(person, "GET", path)).text.includes(`"${thread}"`),
+      ),
+    );
+  expect(await listed(people.viewer)).toEqual([true, true]);
   await give({ id: people.viewer, role: null, channelId });
-  expect(await listed(people.viewer)).toBe(false);
+  expect(await listed(people.viewer)).toEqual([false, false]);
   await give({ id: people.viewer, role: "viewer", channelId });
 });
 
