@@ -88,7 +88,8 @@ export class Worktrees {
       log.warn({ journal, err }, "a merge was cut off before it began");
       return undefined;
     });
-    if (move && !existsSync(move.root)) log.warn({ root: move.root }, "a merge was cut off in what is gone since");
+    if (move && !existsSync(move.root))
+      log.warn({ root: move.root }, "a merge was cut off in what is gone since");
     else if (move) {
       const marker = this.#markerOf(journal);
       await killMarked(`${MERGE_MARKER}=${marker[MERGE_MARKER]}`);

@@ -39,7 +39,10 @@ export function agentHandlers({
     listSteps: ({ params, query }) => ({ steps: agents.listSteps(params.id, query) }),
     getDiff: ({ params, query }) => agents.readDiff(params.id, query),
     getWorktree: ({ params }) => agents.getWorktree(params.id),
-    mergeWorktree: async ({ params, body }) => ({ merged: true, ...(await merges.merge(params.id, body.how)) }),
+    mergeWorktree: async ({ params, body }) => ({
+      merged: true,
+      ...(await merges.merge(params.id, body.how)),
+    }),
     removeWorktree: async ({ params, body }) => ({
       removed: true,
       ...(await agents.removeWorktree(params.id, body.force)),
