@@ -311,6 +311,10 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE job_events_read (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO job_events_read (event_id) VALUES (0);
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN notice TEXT;
+  CREATE INDEX jobs_of_input ON jobs (json_extract(settings, '$.what.threadId'));
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
