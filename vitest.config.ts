@@ -28,7 +28,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ["{shared,vm,relay,local-discord,cli,agent,follow,test}/**/*.test.ts"],
+    include: ["{shared,vm,relay,local-discord,cli,agent,follow,browser,test}/**/*.test.ts"],
     // A test waits for several things one after the other, each with a deadline of its own (test/support/wait.ts), which
     // says what did not come. The test's is only for what waits without one, and longer than a machine may stand still.
     testTimeout: 120_000,

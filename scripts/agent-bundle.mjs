@@ -1,5 +1,5 @@
 // Bundles the programs that the sidecar starts whenever an agent has something to do, the runner and the engines that
-// come with threadmux, and the one that follows logs, each into one script with all that it needs, compiled: so Node
+// come with threadmux, the one that follows logs, and the browser, each into one script with all that it needs, compiled: so Node
 // starts it in a third of the time of its modules.
 import { execFileSync } from "node:child_process";
 import {
@@ -21,7 +21,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const engines = readdirSync(join(root, "agent/engines")).filter((name) =>
   existsSync(join(root, "agent/engines", name, "main.ts")),
 );
-const programs = ["agent", ...engines.map((name) => `agent/engines/${name}`), "follow"];
+const programs = ["agent", ...engines.map((name) => `agent/engines/${name}`), "follow", "browser"];
+/** Found beside the programs when they run: they bring files of their own. */
+const external = ["playwright-core", "@resvg/resvg-js"];
 const loader = join(root, "scripts/agent-loader.cjs");
 const packer = join(root, "scripts/agent-pack.cjs");
 
@@ -85,6 +87,7 @@ async function bundleProgram(program, file) {
     // What a module says of itself, for a script.
     define: { "import.meta.url": "scriptUrl" },
     banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
+    external,
     plugins: [withoutLocales, leaveOutOnDemand(program)],
     supported: { "dynamic-import": false }, // the loader runs it as a script, which has `require` alone
   });

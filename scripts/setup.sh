@@ -89,7 +89,7 @@ install_dependencies() {
 
 # What dist/ is made from, a file a line; what the tests bundle beside their sources is not.
 sources() {
-  (cd "$root" && find shared vm relay local-discord cli agent follow scripts/build.mjs scripts/page-bundle.mjs \
+  (cd "$root" && find shared vm relay local-discord cli agent follow browser scripts/build.mjs scripts/page-bundle.mjs \
     scripts/agent-bundle.mjs scripts/relay-bundle.mjs scripts/agent-loader.cjs scripts/agent-pack.cjs \
     package.json package-lock.json tsconfig.json tsconfig.build.json tsconfig.client.json \
     \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.[cm]js" -o -name "*.test.ts" \) -prune -o \

@@ -25,6 +25,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/streams/"],
     ["vm/threads/"],
     ["vm/follow/"],
+    ["vm/browser/"],
     ["vm/directives/"],
     ["vm/agents/"],
     ["vm/memory/"],
@@ -79,6 +80,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/"],
   ],
   follow: [["follow/"]],
+  browser: [["browser/"]],
   cli: [["cli/"], ["cli/commands/"], ["cli/program.ts", "cli/main.ts"]],
   "local-discord": [
     ["local-discord/seen.ts", "local-discord/types.ts"],
@@ -204,7 +206,7 @@ const ACTOR_BY_HAND =
   /[`"'/^(](discord|thread|caller|job|api):(\$|["'`(]|\\[dw])|\b(source|by)\.startsWith\(/;
 
 test("who acts is printed and read in one file", () => {
-  const folders = ["shared", "vm", "relay", "agent", "follow", "cli"];
+  const folders = ["shared", "vm", "relay", "agent", "follow", "browser", "cli"];
   const made = folders
     .flatMap((folder) => filesOf(folder, (path) => !isTest(path) && path.endsWith(".ts")))
     .filter((path) => path !== "shared/principal.ts" && ACTOR_BY_HAND.test(read(path)));

@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { findFastGrowth, type GrowingText } from "../support/growth.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const SIDES = ["shared", "vm", "relay", "agent", "follow", "cli", "local-discord"];
+const SIDES = ["shared", "vm", "relay", "agent", "follow", "browser", "cli", "local-discord"];
 
 interface Pattern {
   place: string;

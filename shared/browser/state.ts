@@ -1,0 +1,55 @@
+/** What a browser shows: all that its messages, the console, the command line and agents draw from. */
+import * as z from "zod";
+
+/** `loading`: a page is on its way. `failed`: what was asked for did not come; `note` says why. */
+export const BROWSER_STATUSES = ["starting", "loading", "ready", "failed"] as const;
+
+/** Something that can be clicked or typed into, with the number that it has on the picture. */
+export const markSchema = z.object({
+  number: z.int(),
+  kind: z.enum(["link", "button", "field", "choice", "box", "frame", "other"]),
+  /** What stands on it, as the page says: text from outside. */
+  text: z.string(),
+});
+export type Mark = z.infer<typeof markSchema>;
+
+export const downloadSchema = z.object({
+  /** Counts a thread's downloads. */
+  number: z.int(),
+  /** Its name among the thread's attachments. */
+  name: z.string(),
+  bytes: z.int(),
+});
+export type Download = z.infer<typeof downloadSchema>;
+
+const shownFields = {
+  /** Counts the states, so that a reader knows a newer one. */
+  version: z.int(),
+  status: z.enum(BROWSER_STATUSES),
+  /** The page's address and title: text from outside. */
+  url: z.string(),
+  title: z.string(),
+  /** The number of the newest picture; 0 before the first one. */
+  picture: z.int(),
+  pictureAt: z.iso.datetime().nullable(),
+  /** Why a page did not come, what was refused, what a dialog said; a sentence or more, with text from outside. */
+  note: z.string().nullable(),
+  /** How far the page is scrolled, and its height, in pixels. */
+  scrolled: z.object({ top: z.number(), height: z.number() }),
+  /** The newest ones. */
+  downloads: z.array(downloadSchema),
+};
+
+/** What people see. */
+export const browserShownSchema = z.object(shownFields);
+export type BrowserShown = z.infer<typeof browserShownSchema>;
+
+export const browserStateSchema = z.object({ ...shownFields, marks: z.array(markSchema) });
+export type BrowserState = z.infer<typeof browserStateSchema>;
+
+/** What the browser's door answers. */
+export const doorReplySchema = z.union([
+  z.object({ state: browserStateSchema }),
+  z.object({ error: z.string(), code: z.enum(["invalid_request", "not_found", "unavailable"]) }),
+]);
+export type DoorReply = z.infer<typeof doorReplySchema>;
