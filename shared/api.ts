@@ -12,6 +12,7 @@ import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
 import { paramsSchema } from "./agent/params.ts";
+import { browserShownSchema } from "./browser/state.ts";
 import { budgetSchema, budgetUseSchema } from "./budget.ts";
 import type { Chunk } from "./chunk.ts";
 import { inputValuesSchema } from "./directives/inputs.ts";
@@ -169,6 +170,8 @@ export const outputReplySchema = z.object({
   rows: z.int(),
   /** There if the thread follows logs: what it shows of them. */
   view: viewSchema.optional(),
+  /** There if the thread is a browser that has shown something. */
+  browser: browserShownSchema.optional(),
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
 
@@ -269,6 +272,8 @@ export const threadSchema = z.object({
   budget: budgetUseSchema.nullish(),
   /** The logs that a terminal follows, and what it shows of them; null if it follows none. */
   follows: viewSchema.extend({ service: z.string() }).nullish(),
+  /** What a browser shows; null before it has shown anything. */
+  browser: browserShownSchema.nullish(),
   /** Null if nobody wants it in Discord. */
   home: homeSchema.nullish(),
   /** The name of the directive that an agent was made by; null if it was made by none. */

@@ -39,6 +39,7 @@ import type { HealthReply, Repo } from "./machine-api.ts";
 import { agents } from "./protocol/agents.ts";
 import { asks } from "./protocol/asks.ts";
 import { attachments } from "./protocol/attachments.ts";
+import { browsers } from "./protocol/browsers.ts";
 import { channels } from "./protocol/channels.ts";
 import { controls } from "./protocol/controls.ts";
 import { inputs } from "./protocol/inputs.ts";
@@ -185,6 +186,11 @@ export class SidecarClient {
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     return this.#http.download(pathOf(attachments.get, { id: threadId, name }), {}, signal);
+  }
+
+  /** The newest picture of a browser, a PNG. */
+  downloadPicture(threadId: string): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#http.download(pathOf(browsers.picture, { id: threadId }));
   }
 
   /** What people allowed an agent for as long as its thread goes on. */

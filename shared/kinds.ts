@@ -20,6 +20,8 @@ export const KINDS = {
   terminal: { name: "a terminal", icon: "🖥", begins: "runs", hasTurns: false, hasExitCode: true },
   // In its pane is a runner, whose exit code says nothing of the agent.
   agent: { name: "an agent", icon: "🤖", begins: "was asked", hasTurns: true, hasExitCode: false },
+  // In its pane is the program that runs Chromium.
+  browser: { name: "a browser", icon: "🌐", begins: "browses", hasTurns: false, hasExitCode: false },
 } as const satisfies Record<string, KindFacts>;
 
 export type ThreadType = keyof typeof KINDS;

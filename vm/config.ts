@@ -7,6 +7,7 @@ import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/launch.ts";
 import { splitArgs } from "./agents/program.ts";
+import { type BrowserSettings, browserSettings, findBrowserSettings } from "./browser/settings.ts";
 import { type Budget, budgetSettings, findBudget } from "./budget-settings.ts";
 import { findHookPlace, type HookPlace, hookSettings, problemsOfHooks } from "./hook-place.ts";
 import { namedPaths } from "./named-paths.ts";
@@ -67,6 +68,7 @@ export const vmSettings = z.object({
     .default(5)
     .describe("How many agents may have a turn at once. More wait in order; an idle agent takes no place."),
   ...budgetSettings,
+  ...browserSettings,
   MAX_JOBS: whole(1, 100_000)
     .default(300)
     .describe("How many jobs there may be, of all people together; one person may have 100 of them."),
@@ -112,13 +114,6 @@ export const vmSettings = z.object({
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400)
     .optional()
     .describe("After how many seconds an unanswered ask is refused. If it is not set: never."),
-  MAIN_PROMPT_FILE: z
-    .string()
-    .startsWith("/", "must be an absolute path")
-    .optional()
-    .describe(
-      "A Markdown file of at most 64 KiB whose text is added to the system text of each agent that hears a channel ([main.md](main.md)). It is read when such an agent is made.",
-    ),
   ASK_FILES: flag().describe(
     "`1`: a file answers an ask, see [agents.md](agents.md#answers-by-files). A program of the thread could write one too. `0`: only what comes in over the API answers.",
   ),
@@ -194,6 +189,7 @@ export interface VmConfig {
   maxJobs: number;
   /** The budget of threads that name none. */
   budget: Budget;
+  browser: BrowserSettings;
   /** What one thread's log may take on disk. */
   logMaxBytes: number;
   /** What all logs together may take. */
@@ -210,8 +206,6 @@ export interface VmConfig {
   spendLimitUsdPerDay?: number;
   /** Whether a file beside an ask's may answer it. */
   askFiles?: boolean;
-  /** An absolute path. */
-  mainPromptFile?: string;
   /** Run once in each new worktree. */
   worktreeSetup?: string;
   /** The environment of every program in every thread. */
@@ -267,6 +261,7 @@ export function parseVmConfig(
     maxAgents: values.MAX_AGENTS,
     maxJobs: values.MAX_JOBS,
     budget: findBudget(values),
+    browser: findBrowserSettings(values),
     logMaxBytes: values.LOG_MAX_BYTES,
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,
@@ -289,7 +284,6 @@ export function parseVmConfig(
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
     ...(values.ASK_FILES && { askFiles: true }),
-    ...(values.MAIN_PROMPT_FILE !== undefined && { mainPromptFile: values.MAIN_PROMPT_FILE }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV), home),
     logLevel: values.LOG_LEVEL,

@@ -30,6 +30,7 @@ const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 /** Without options for V8: with any, Node compiles its own modules anew at each start. */
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
 const FOLLOWER = [process.execPath, fileURLToPath(new URL("../follow/main.cjs", import.meta.url))];
+const BROWSER = [process.execPath, fileURLToPath(new URL("../browser/main.cjs", import.meta.url))];
 const INDEXER = fileURLToPath(new URL("./memory/indexer/main.bundle.cjs", import.meta.url));
 const OWN_PROGRAMS = fileURLToPath(new URL("../agent/engines/", import.meta.url));
 
@@ -54,7 +55,15 @@ export interface Sidecar {
 export type SidecarOptions = Partial<
   Omit<
     Setting,
-    "config" | "releasers" | "wrapper" | "runner" | "follower" | "indexer" | "ownPrograms" | "page"
+    | "config"
+    | "releasers"
+    | "wrapper"
+    | "runner"
+    | "follower"
+    | "browser"
+    | "indexer"
+    | "ownPrograms"
+    | "page"
   >
 >;
 
@@ -77,6 +86,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       wrapper: WRAPPER,
       runner: RUNNER,
       follower: FOLLOWER,
+      browser: BROWSER,
       indexer: INDEXER,
       ownPrograms: OWN_PROGRAMS,
       page: PAGE,
@@ -92,7 +102,6 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.messages.recover();
     await operations.memory.recover();
     operations.follows.recover();
-    operations.childEnds.recover();
     startAskFiles(common, operations, releasers);
     startBudgets(common, operations);
     const wired = createJobs(

@@ -2,6 +2,7 @@
 import { agents } from "./agents.ts";
 import { asks } from "./asks.ts";
 import { attachments } from "./attachments.ts";
+import { browsers } from "./browsers.ts";
 import { channels } from "./channels.ts";
 import { controls } from "./controls.ts";
 import { conversations } from "./conversations.ts";
@@ -20,7 +21,7 @@ import { threads } from "./threads.ts";
 import { voice } from "./voice.ts";
 
 export const API = {
-  ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
+  ...{ threads, logs, inputs, output, agents, asks, controls, attachments, browsers },
   ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, voice, sidecar },
 };
 

@@ -4,8 +4,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
+import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { BYPASS_CONFIG, openAgent, script, untilStatus } from "../support/agents.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { type Site, startSite } from "../support/site.ts";
 import { openTerminal } from "../support/threads.ts";
 import { untilValue } from "../support/wait.ts";
 
@@ -35,8 +37,10 @@ const WITHOUT = [
 const LAST = ["/thread/:id/undo", "/thread/:id/worktree/remove", "/thread/:id/kill"];
 
 let sidecar: TestSidecar;
+let site: Site;
 beforeAll(async () => {
-  sidecar = await startSidecar(BYPASS_CONFIG);
+  site = await startSite();
+  sidecar = await startSidecar({ ...BYPASS_CONFIG, browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
   await openTerminal(sidecar.client, "demo", "cat");
   writeFileSync(join(sidecar.reposDir, "web.log"), "GET /\n");
   const repository = join(sidecar.reposDir, "shop");
@@ -62,8 +66,18 @@ beforeAll(async () => {
   );
   await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread" });
   for (const threadId of ["fixer", "tester"]) await untilStatus(sidecar, threadId, "idle");
+  await sidecar.client.createThread({ threadId: "page", type: "browser", dir: ".", command: site.at("/") });
+  await untilValue(
+    "a picture",
+    () => sidecar.client.getThread("page"),
+    ({ browser }) => (browser?.picture ?? 0) > 0,
+    { timeoutMs: 90_000 },
+  );
+}, 180_000);
+afterAll(async () => {
+  await sidecar?.close();
+  await site?.close();
 });
-afterAll(() => sidecar?.close());
 
 test("all of them", async () => {
   const headers = { authorization: `Bearer ${sidecar.token}` };

@@ -7,6 +7,7 @@ import { API } from "../../shared/protocol/routes.ts";
 const NOUNS: Record<keyof typeof API, string> = {
   threads: "Threads",
   logs: "Logs that threads follow",
+  browsers: "Browsers",
   inputs: "Inputs",
   output: "Output",
   agents: "Agents",

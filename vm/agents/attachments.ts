@@ -24,6 +24,7 @@ import { formatCount } from "../../shared/format-count.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type NamedFile, nameFile } from "../../shared/named-file.ts";
+import type { BrowserFolders } from "../browser/folders.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull } from "../streams/disk.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
@@ -38,6 +39,7 @@ const COMPARED_BYTES = 256 * 1024;
 export interface AttachmentsOptions {
   store: Store;
   folders: AgentFolders;
+  browserFolders: BrowserFolders;
   freeDiskBytes: () => number;
   now: () => number;
 }
@@ -114,7 +116,8 @@ export class Attachments {
   }
 
   #folderOf(threadId: ThreadId): string {
-    const { store, folders } = this.#options;
+    const { store, folders, browserFolders } = this.#options;
+    if (browserFolders.has(threadId)) return browserFolders.attachments(threadId);
     if (!store.agents.find(threadId))
       throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
     if (!folders.exists(threadId)) throw new AppError("thread_ended", folderGone(threadId));

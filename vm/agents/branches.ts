@@ -252,7 +252,6 @@ export class Branches {
     const {
       parentThreadId: _,
       voice: __,
-      mainAgent: ___,
       ...agent
     } = folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
     const { modeId, model } = point.chosen;

@@ -14,6 +14,7 @@ import { answerError } from "./failures.ts";
 import { Guard, RequestLog, type WrongTokens } from "./guard.ts";
 import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from "./handlers/agents.ts";
 import { attachmentHandlers } from "./handlers/attachments.ts";
+import { type BrowserServices, browserHandlers } from "./handlers/browsers.ts";
 import { type ChannelServices, channelHandlers } from "./handlers/channels.ts";
 import { type ConversationServices, conversationHandlers } from "./handlers/conversations.ts";
 import { type DirectiveServices, directiveHandlers } from "./handlers/directives.ts";
@@ -37,6 +38,7 @@ export type Services = ThreadServices &
   AgentServices &
   LedgerServices &
   LogServices &
+  BrowserServices &
   PeopleServices &
   ChannelServices &
   ConversationServices &
@@ -86,6 +88,7 @@ function handlersOf(services: Services): ApiHandlers {
   return {
     threads: threadHandlers(services),
     logs: logHandlers(services),
+    browsers: browserHandlers(services),
     inputs: inputHandlers(services),
     output: outputHandlers(services),
     agents: agentHandlers(services),

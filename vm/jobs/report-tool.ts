@@ -30,7 +30,8 @@ export function reportTool({ store, news }: ReportToolOptions): Tool {
     description:
       "You work in a run of a job: says, once, how it went. People get it where the job says; they do not read your text.",
     inputSchema: report,
-    isFor: (threadId) => store.jobRuns.hasThread(threadId) || store.jobs.hasThread(threadId),
+    isFor: (threadId) =>
+      store.jobRuns.listOfThread(threadId).length > 0 || store.jobs.findByThread(threadId) !== undefined,
     run: async ({ threadId, input }) => {
       const { ok, text = "" } = report.parse(input);
       const { run, row } = findRun(store, threadId);

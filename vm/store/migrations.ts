@@ -311,9 +311,12 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE job_events_read (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO job_events_read (event_id) VALUES (0);
   `,
+  // With its column goes the check that knew two kinds: those are the house's to know, not the database's.
   `
-  ALTER TABLE jobs ADD COLUMN notice TEXT;
-  CREATE INDEX jobs_of_input ON jobs (json_extract(settings, '$.what.threadId'));
+  ALTER TABLE threads ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+  UPDATE threads SET kind = type;
+  ALTER TABLE threads DROP COLUMN type;
+  ALTER TABLE threads RENAME COLUMN kind TO type;
   `,
 ];
 

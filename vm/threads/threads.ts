@@ -1,6 +1,6 @@
 /** Threads as they are: found, listed, described; their screen, their log as a file, the relay's mark. */
 import { stripVTControlCharacters } from "node:util";
-import { isOpen, type ResizeRequest, type Thread } from "../../shared/api.ts";
+import { isOpen, type OutputReply, type ResizeRequest, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
 import type { ThreadId } from "../../shared/ids.ts";
@@ -64,14 +64,14 @@ export class Threads {
     return this.#describe(this.getStored(threadId));
   }
 
-  /** What {@link get} says of these two, without a look at the log, the deliveries and the Discord threads. @throws AppError `not_found` */
-  statusOf(threadId: ThreadId): Pick<Thread, "status" | "processRunning"> {
+  /** What {@link get} says of these, without a look at the log, the deliveries and the Discord threads. @throws AppError `not_found` */
+  statusOf(threadId: ThreadId): Pick<OutputReply, "status" | "processRunning" | "browser"> {
     const thread = this.getStored(threadId);
-    const { status, processRunning } = {
+    const { status, processRunning, browser } = {
       ...ownStatus(thread),
       ...this.#options.kinds[thread.type].describe(thread),
     };
-    return { status, processRunning };
+    return { status, processRunning, ...(browser && { browser }) };
   }
 
   /** @throws AppError `not_found` */

@@ -11,6 +11,7 @@ import { Removal } from "../agents/removal.ts";
 import { Runners } from "../agents/runners.ts";
 import { Starter } from "../agents/starter.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
+import { BrowserKind } from "../browser/browser-kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
 import { Pasting } from "../threads/pasting.ts";
@@ -23,6 +24,7 @@ export interface WiredKinds {
   kinds: Kinds;
   /** The same as `kinds.agent`, with what only agents can. */
   agentKind: AgentKind;
+  browserKind: BrowserKind;
   agentThreads: AgentThreads;
   endedThreads: EndedThreads;
   removal: Removal;
@@ -44,7 +46,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { tmux, programs } = machine;
   const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch, memoryWriter } = storage;
-  const { threadEnv } = config;
+  const { threadEnv, maxAgents, spendLimitUsdPerDay, agent: settings } = config;
   const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
   const onChange = (threadId: ThreadId) => {
     tellReaders(threadId);
@@ -65,14 +67,12 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     log,
   });
   releasers.add("agents' transcripts", () => agentThreads.close());
-  const { freeDiskBytes } = storage;
-  const attachments = new Attachments({ store, folders, freeDiskBytes, now });
+  const attachments = new Attachments({ ...storage, now });
   const wakeUps = new WakeUps(() => onTrouble(), now);
   releasers.add("agents' wake-ups", () => wakeUps.close());
   const mcpFiles = new McpFiles(store, folders);
   if (config.port !== 0) mcpFiles.setPlace(config);
-  const { maxAgents, spendLimitUsdPerDay, agent: settings } = config;
-  const allowBypass = settings.allowBypass ?? false;
+  const { allowBypass = false } = settings;
   const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
   const rights = { allowBypass, sandbox: machine.foundSandbox.sandbox };
   const runners = new Runners({ ...parts, ...rights, tmux, programs, runner, spendLimitUsdPerDay });
@@ -98,16 +98,29 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     starter,
     ...{ settings, ownPrograms },
   });
-  const terminal = createTerminal(setting, storage, machine);
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
   };
   const listenToMeasures = (listener: (measure: Measure) => void) => {
     onMeasure = listener;
   };
-  const kinds = { terminal, agent: agentKind };
-  const wired = { kinds, queue, agentKind, agentThreads, endedThreads, removal, starter, attachments };
-  return { ...wired, mcpFiles, listenToTrouble, listenToMeasures };
+  const browserKind = createBrowser(setting, storage, machine);
+  const terminal = createTerminal(setting, storage, machine);
+  const kinds = { terminal, agent: agentKind, browser: browserKind };
+  return {
+    ...{ kinds, queue, agentKind, browserKind, agentThreads, endedThreads },
+    ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToMeasures },
+  };
+}
+
+function createBrowser(
+  { config, browser, log, now }: Setting,
+  { store, files, browserFolders: folders }: Storage,
+  { programs }: Machine,
+): BrowserKind {
+  const { threadEnv, browser: settings } = config;
+  const isRoot = process.getuid?.() === 0;
+  return new BrowserKind({ store, files, programs, threadEnv, log, now, folders, settings, browser, isRoot });
 }
 
 function createTerminal(

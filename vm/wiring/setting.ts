@@ -17,6 +17,8 @@ export interface Setting {
   runner: readonly string[];
   /** The program that follows logs, with its arguments. */
   follower: readonly string[];
+  /** The program that runs a browser, with its arguments. */
+  browser: readonly string[];
   /** The script of the thread that searches memories and transcripts. */
   indexer: string;
   /** The folder of the engines that come with threadmux: each has a program `main.cjs` in a folder of its name. */

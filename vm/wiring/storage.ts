@@ -2,6 +2,7 @@
 import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
 import { Worktrees } from "../agents/worktrees.ts";
+import { BrowserFolders } from "../browser/folders.ts";
 import { statePaths } from "../config.ts";
 import { MemoryIndex } from "../memory/memory-index.ts";
 import { MemoryWriter } from "../memory/writer.ts";
@@ -21,6 +22,7 @@ export interface Storage {
   relayToken: string;
   files: ThreadFiles;
   folders: AgentFolders;
+  browserFolders: BrowserFolders;
   origins: Origins;
   worktrees: Worktrees;
   /** Told of every change of a thread's row, log or transcript. */
@@ -63,6 +65,7 @@ export function openStorage({ config, log, now, releasers, indexer }: Setting): 
     relayToken,
     files,
     folders,
+    browserFolders: new BrowserFolders(folders.state),
     origins: new Origins(stateDir),
     // Agents work there: their directory has no link in it.
     worktrees: new Worktrees({ stateDir: folders.state, reposDir, threadEnv, setup, log }),

@@ -16,11 +16,11 @@ import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
 import { Spoken } from "../agents/spoken.ts";
 import { ThreadDetails } from "../agents/thread-details.ts";
+import { Browsers } from "../browser/browsers.ts";
 import { peopleOf } from "../callers/people.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
-import { ChildEnds } from "../mcp/child-ends.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
 import { Voice } from "../mcp/voice.ts";
@@ -81,6 +81,7 @@ export interface Operations {
   homes: Homes;
   creation: Creation;
   follows: Follows;
+  browsers: Browsers;
   inputs: Inputs;
   outputs: Outputs;
   agents: Agents;
@@ -92,7 +93,6 @@ export interface Operations {
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
-  childEnds: ChildEnds;
   messages: Messages;
   memory: AgentMemory;
   peopleMemory: PeopleMemory;
@@ -134,6 +134,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     lastWords: new LastWordsReader(common),
     homes: common.homes,
     creation,
+    browsers: new Browsers(common),
     follows: new Follows({ ...common, creation, threadEnv }),
     channels: new Channels({ ...common, settings: config.agent, directives }),
     branches: new Branches({
@@ -156,7 +157,6 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     attachments: common.attachments,
     mcpFiles: common.mcpFiles,
     children,
-    childEnds: new ChildEnds({ ...common, agents, children, marks }),
     memory,
     memorySearch: new MemorySearch({ ...common, memory, marks, index: common.memoryIndex }),
     peopleMemory: new PeopleMemory({
@@ -166,7 +166,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     }),
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
-    mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
+    mainAgents: new MainAgents({ ...common, creation }),
     spoken: new Spoken({ ...common, inputs }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     kill,

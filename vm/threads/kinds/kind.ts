@@ -91,6 +91,7 @@ export type KindDescription = Pick<
   | "holds"
   | "activeAt"
   | "origin"
+  | "browser"
 > &
   Partial<Pick<Thread, "status" | "processRunning">> & {
     /** The thread that spawned it. */

@@ -1,0 +1,63 @@
+/** What callers do with browser threads. */
+import { parseAddress } from "../../shared/browser/address.ts";
+import type { BrowserOp } from "../../shared/browser/ops.ts";
+import type { BrowserState } from "../../shared/browser/state.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { threadEnded } from "../threads/ending.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { BrowserKind } from "./browser-kind.ts";
+import { callDoor } from "./door.ts";
+import type { BrowserFolders } from "./folders.ts";
+
+/** For a page that answers. */
+const WAIT_MS = 10_000;
+
+export interface BrowsersOptions {
+  threads: Threads;
+  browserKind: BrowserKind;
+  browserFolders: BrowserFolders;
+}
+
+export class Browsers {
+  readonly #options: BrowsersOptions;
+
+  constructor(options: BrowsersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Does something with the page. What takes longer than ten seconds goes on; the state says that the page loads.
+   * @throws AppError `not_found`, `unsupported`, `thread_ended`, `invalid_request`, `unavailable`
+   */
+  async act(threadId: ThreadId, op: BrowserOp): Promise<BrowserState> {
+    const { browserKind, browserFolders } = this.#options;
+    const { status } = this.#get(threadId);
+    if (status !== "running") throw threadEnded(threadId, browserKind.whyNoInput(status));
+    if (op.do === "open") await browserKind.checkHost(parseAddress(op.url));
+    return callDoor(browserFolders, threadId, op, WAIT_MS);
+  }
+
+  /** @throws AppError `not_found`, `unsupported`, `unavailable` if it has shown nothing yet */
+  getState(threadId: ThreadId): BrowserState {
+    this.#get(threadId);
+    const state = this.#options.browserFolders.findState(threadId);
+    if (!state) throw new AppError("unavailable", "The browser is starting; try again.");
+    return state;
+  }
+
+  /** A PNG. @throws AppError `not_found`, `unsupported` */
+  async getPicture(threadId: ThreadId): Promise<Buffer> {
+    this.#get(threadId);
+    const picture = await this.#options.browserFolders.readPicture(threadId);
+    if (!picture) throw new AppError("not_found", "There is no picture yet.");
+    return picture;
+  }
+
+  #get(threadId: ThreadId): StoredThread {
+    const thread = this.#options.threads.getStored(threadId);
+    if (this.#options.browserFolders.has(threadId)) return thread;
+    throw new AppError("unsupported", `Thread ${threadId} has no browser; /browser opens one.`);
+  }
+}
