@@ -1,5 +1,9 @@
 /** What people can press below messages; each action has a file of its own in `actions/`. */
 import { because } from "./actions/because.ts";
+import { browserClick } from "./actions/browser-click.ts";
+import { browserDo } from "./actions/browser-do.ts";
+import { browserOpen } from "./actions/browser-open.ts";
+import { browserType } from "./actions/browser-type.ts";
 import { changes } from "./actions/changes.ts";
 import { choice } from "./actions/choice.ts";
 import { decline } from "./actions/decline.ts";
@@ -40,6 +44,7 @@ import { worktreeRemove } from "./actions/worktree-remove.ts";
 export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
   [
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
+    ...[browserClick, browserType, browserOpen, browserDo],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
     ...[

@@ -1,6 +1,12 @@
 /** Which buttons stand together below messages; what each of them does is in `relay/actions/`. */
+
+import type { BrowserShown } from "../../shared/browser/state.ts";
 import type { View } from "../../shared/follow/spec.ts";
 import type { DiscordId } from "../../shared/ids.ts";
+import { browserClick } from "../actions/browser-click.ts";
+import { browserDo } from "../actions/browser-do.ts";
+import { browserOpen } from "../actions/browser-open.ts";
+import { browserType } from "../actions/browser-type.ts";
 import { changes } from "../actions/changes.ts";
 import { diff } from "../actions/diff.ts";
 import { done } from "../actions/done.ts";
@@ -35,6 +41,28 @@ export function viewButtons({ paused, grep }: View): readonly Button[] {
     ...logsGrep.buttons({}, "Grep…", "secondary"),
     ...(grep === null ? [] : logsView.buttons({ to: "all" }, "All lines", "secondary")),
     ...done.buttons({}, "Done", "danger"),
+  ];
+}
+
+/** Below a browser's picture: two rows of five. */
+export function browserButtons({
+  picture,
+  status,
+}: Pick<BrowserShown, "picture" | "status">): readonly Button[] {
+  const isLoading = status === "loading";
+  return [
+    ...browserClick.buttons({ picture }, "Click…", "primary"),
+    ...browserType.buttons({ picture }, "Type…", "primary"),
+    ...browserDo.buttons({ to: "enter" }, "Enter", "secondary"),
+    ...browserOpen.buttons({}, "Go to…", "secondary"),
+    ...done.buttons({}, "Done", "danger"),
+    ...browserDo.buttons({ to: "back" }, "← Back", "secondary"),
+    ...(isLoading
+      ? browserDo.buttons({ to: "stop" }, "Stop", "danger")
+      : browserDo.buttons({ to: "reload" }, "Reload", "secondary")),
+    ...browserDo.buttons({ to: "up" }, "▲", "secondary"),
+    ...browserDo.buttons({ to: "down" }, "▼", "secondary"),
+    ...browserDo.buttons({ to: "look" }, "Look", "secondary"),
   ];
 }
 

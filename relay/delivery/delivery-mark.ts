@@ -1,5 +1,6 @@
 /** The relay's mark on the sidecar: where a thread's delivery goes on after a restart. At most 4 KiB. */
 import * as z from "zod";
+import { browserMarkSchema } from "../content/browser-content.ts";
 import { logMarkSchema } from "../content/log-mark.ts";
 import { transcriptMarkSchema } from "../content/transcript/content.ts";
 
@@ -10,9 +11,14 @@ const delivery = {
   gone: z.array(z.string()).optional(),
 };
 const logDeliverySchema = logMarkSchema.extend(delivery);
+const browserDeliverySchema = browserMarkSchema.extend(delivery);
 const transcriptDeliverySchema = transcriptMarkSchema.extend(delivery);
 export type DeliveryPlace = Pick<LogDeliveryMark, "seen" | "gone">;
-export const deliveryMarkSchema = z.discriminatedUnion("kind", [logDeliverySchema, transcriptDeliverySchema]);
+export const deliveryMarkSchema = z.discriminatedUnion("kind", [
+  logDeliverySchema,
+  transcriptDeliverySchema,
+  browserDeliverySchema,
+]);
 export type DeliveryMark = z.infer<typeof deliveryMarkSchema>;
 export type LogDeliveryMark = z.infer<typeof logDeliverySchema>;
 

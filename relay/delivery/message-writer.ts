@@ -90,10 +90,12 @@ export class MessageWriter {
 
   /** @returns false if the message is gone. @throws what is no matter of this message */
   async edit(id: string, page: Page): Promise<boolean> {
-    const { ledger, api, threadId, log } = this.#options;
+    const { ledger, api, threadId, log, readFile } = this.#options;
     const { key } = page;
     const { form, why } = this.#stateOf(key, page);
-    const { post, file } = inForm(page, form, why);
+    const { post, file: standIn } = inForm(page, form, why);
+    const own = post.renewsFile && post.file !== undefined ? await readFile?.(post.file) : undefined;
+    const file = standIn ?? own;
     // Until there is an answer it may show either.
     ledger.noteEdit(key, undefined);
     // What an earlier form brought goes with its words, also one of an earlier process.

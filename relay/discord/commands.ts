@@ -1,5 +1,6 @@
 /** The slash commands; each has a file of its own in `commands/`. */
 import { agent } from "./commands/agent.ts";
+import { browser } from "./commands/browser.ts";
 import type { Command } from "./commands/command.ts";
 import { done } from "./commands/done.ts";
 import { exported } from "./commands/export.ts";
@@ -21,6 +22,7 @@ export const COMMANDS = new Map<string, Command>(
   [
     terminal,
     logs,
+    browser,
     agent,
     done,
     kill,

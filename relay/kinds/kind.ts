@@ -63,6 +63,7 @@ export interface MessageInput {
   plain?: boolean;
   attachments?: string[];
   paste?: boolean;
+  enter?: boolean;
 }
 
 /** What others do with a delivery, whatever it delivers. */

@@ -3,7 +3,7 @@ import type { OutputsReply } from "../../shared/api.ts";
 import type { Content } from "../content/content.ts";
 import type { DeliveryPlace } from "../delivery/delivery-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
-import { compareIds, snowflakeNow } from "../discord/api.ts";
+import { compareIds, type OutgoingFile, snowflakeNow } from "../discord/api.ts";
 import { channelIdOf, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Source, VmThread } from "../sidecar/vm.ts";
 import type { LiveThread, LiveThreadOptions, News, RelayKind } from "./kind.ts";
@@ -20,6 +20,8 @@ interface Shown<Reply> {
   editIntervalMs?: number;
   /** Each message stays known after it is confirmed. */
   keepsMessages?: boolean;
+  /** A file of the thread's messages; without it, an attachment. */
+  readFile?: (name: string) => Promise<OutgoingFile | undefined>;
   /** Told before a key of a person's goes in. */
   onKey?: () => void;
 }
@@ -48,7 +50,7 @@ export function openShown<Reply>(options: LiveThreadOptions, shown: Shown<Reply>
 
 function openDelivery<Reply>(
   { thread, rows, api, budget, botId, log, now, waitScale, onRefused }: LiveThreadOptions,
-  { vm, content, mark, editIntervalMs, keepsMessages = false }: Shown<Reply>,
+  { vm, content, mark, editIntervalMs, keepsMessages = false, readFile }: Shown<Reply>,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
   return new ThreadDelivery<Reply>({
@@ -64,7 +66,7 @@ function openDelivery<Reply>(
     putMark: (kept) => vm.putMark({ ...kept }),
     putMessage: (key, note) =>
       vm.putMessage(key, "messageId" in note ? { ...note, keep: keepsMessages } : note),
-    readFile: (name) => vm.findAttachment(name),
+    readFile: readFile ?? ((name) => vm.findAttachment(name)),
     api,
     budget,
     botId,

@@ -9,7 +9,7 @@ import type {
   Step,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
-import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
+import type { Attachment } from "../../shared/agent/attachments.ts";
 import { type BlobMap, readWhole } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
@@ -43,7 +43,9 @@ import type {
   RemoveWorktreeReply,
   WorktreeReply,
 } from "../../shared/worktree-api.ts";
+import { VmBrowser } from "./browser.ts";
 import { VmChannels } from "./channels.ts";
+import { findFile } from "./find-file.ts";
 import { VmJobs } from "./jobs.ts";
 import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";
 
@@ -210,20 +212,11 @@ export class VmThread {
 
   /** A file of an agent's; undefined if it is gone, or has become larger than Discord takes. */
   async findAttachment(name: string): Promise<{ name: string; data: Buffer } | undefined> {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    try {
-      for await (const chunk of this.#client.downloadAttachment(this.threadId, name)) {
-        bytes += chunk.length;
-        if (bytes > MAX_SENT_FILE_BYTES) return undefined;
-        chunks.push(chunk);
-      }
-    } catch (error) {
-      const isGone = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
-      if (isGone) return undefined;
-      throw error;
-    }
-    return { name, data: Buffer.concat(chunks) };
+    return findFile(name, this.#client.downloadAttachment(this.threadId, name));
+  }
+
+  get browser(): VmBrowser {
+    return new VmBrowser(this.#client, this.threadId);
   }
 
   /** Changes what a thread that follows logs shows of them. */

@@ -29,6 +29,7 @@ test("the commands are registered", () => {
   const names = all.discord.driver.commands(all.you).map((command) => command.name);
   expect(names.sort()).toEqual([
     "agent",
+    "browser",
     "done",
     "export",
     "here",

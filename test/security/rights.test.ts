@@ -138,6 +138,7 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["run", "terminal", { command: "true" }],
   ["run", "agent", { prompt: "Hi" }],
   ["run", "logs", { service: "none.log" }],
+  ["run", "browser", { url: "none.invalid" }],
   ["run", "thread branch", { thread: "#99" }],
   ["jobs", "job pause", { job: "none" }],
   ["jobs", "job resume", { job: "none" }],
@@ -191,6 +192,10 @@ const BUTTONS: [string, string][] = [
     (id): [string, string] => ["read", id],
   ),
   ...[`send:${M}`, `type-anyway:${M}`, `ended-here:${M}`, `let-in:${M}`].map((id): [string, string] => [
+    "type",
+    id,
+  ]),
+  ...["browser-do:back", "browser-click:1", "browser-type:1", "browser-open"].map((id): [string, string] => [
     "type",
     id,
   ]),

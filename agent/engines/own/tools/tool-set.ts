@@ -20,14 +20,8 @@ export interface ToolSet {
   close(): Promise<void>;
 }
 
-/**
- * @param onTasks is told which commands run in the background whenever one begins or ends
- * @param mostSeconds a command that takes longer goes on in the background; undefined: it is ended at its time limit
- */
-export function makeTools(
-  onTasks: (tasks: BackgroundTask[]) => void = () => {},
-  mostSeconds?: number,
-): ToolSet {
+/** @param onTasks is told which commands run in the background whenever one begins or ends */
+export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {}): ToolSet {
   const background = new BackgroundCommands(onTasks);
   return {
     tools: [
@@ -35,7 +29,7 @@ export function makeTools(
       anyTool(write),
       anyTool(edit),
       anyTool(applyPatch),
-      anyTool(bash(background, mostSeconds)),
+      anyTool(bash(background)),
       anyTool(processTool(background)),
       anyTool(ls),
       anyTool(glob),

@@ -1,0 +1,35 @@
+import { SlashCommandBuilder } from "discord.js";
+import { parseAddress } from "../../../shared/browser/address.ts";
+import { addBudgetOptions, chosenBudget } from "./budget-options.ts";
+import { chosenPlace } from "./channel-here.ts";
+import { type Command, tellWait } from "./command.ts";
+
+const MAX_ADDRESS_CHARACTERS = 2_000;
+
+const definition = new SlashCommandBuilder()
+  .setName("browser")
+  .setDescription("Open a web page on the VM, and use it by its picture")
+  .addStringOption((option) =>
+    option
+      .setName("url")
+      .setDescription("The page's address, such as: example.org")
+      .setRequired(true)
+      .setMaxLength(MAX_ADDRESS_CHARACTERS),
+  );
+addBudgetOptions(definition);
+
+export const browser: Command = {
+  definition: definition.toJSON(),
+  right: "run",
+  isPrivate: false,
+  run: async (interaction, context) => {
+    const command = parseAddress(interaction.options.getString("url", true)).href;
+    const { dir, channelId } = chosenPlace(interaction, context, null);
+    const budget = chosenBudget(interaction);
+    const threadId = await context.beginnings.create(
+      { channelId, type: "browser", dir, command, budget, userId: interaction.user.id },
+      tellWait(interaction, context.now),
+    );
+    await interaction.editReply(`🌐 Browsing in <#${threadId}>`);
+  },
+};
