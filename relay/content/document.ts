@@ -82,7 +82,7 @@ export class Document {
       onPlainRows: frames.pushPlainRows.bind(frames),
       onErased: frames.erase.bind(frames),
       onScrollbackErased: frames.eraseScrollback.bind(frames),
-      onMovedToTop: frames.moveToTop.bind(frames),
+      onMovedUp: frames.moveUp.bind(frames),
     };
     this.#screen =
       state === undefined

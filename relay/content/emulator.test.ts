@@ -7,7 +7,7 @@ const listener = {
   rowLeaves: nothing,
   screenErased: () => 0,
   scrollbackErased: nothing,
-  movedToTop: nothing,
+  movedUp: nothing,
   alternateEntered: nothing,
   bell: nothing,
   titleChanged: nothing,

@@ -73,8 +73,8 @@ export interface EmulatorListener {
   screenErased(): number;
   /** ED 3 on the normal screen. */
   scrollbackErased(): void;
-  /** The cursor goes from below to the normal screen's first row. */
-  movedToTop(row: CellRow): void;
+  /** The cursor goes up to a row of the normal screen; `above` rows scroll away before that one does. */
+  movedUp(row: CellRow, above: number): void;
   alternateEntered(): void;
   bell(): void;
   titleChanged(title: string): void;
@@ -90,6 +90,7 @@ export class Emulator {
   /** What the sequences so far have left to spend. */
   readonly account = new CostAccount();
   readonly links = new Links();
+  readonly lifted = { from: 0 };
   readonly #terminal: InstanceType<typeof Terminal>;
 
   constructor(cols: number, rows: number, listener: EmulatorListener) {
@@ -172,6 +173,7 @@ export class Emulator {
     const service = this.core._bufferService;
     const scroll = service.scroll;
     service.scroll = (eraseAttributes, isWrapped) => {
+      this.lifted.from = 0;
       if (service.buffers.active === service.buffers.normal) {
         // As in tmux, what leaves any scroll region goes to the history, not only what leaves a full screen.
         const row = this.normal.lines.get(this.normal.scrollTop);

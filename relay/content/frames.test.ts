@@ -144,6 +144,27 @@ describe("a program that goes back to the top", () => {
     expect(shown(requests(() => "\x1b7\x1b[H\x1b8"))).toHaveLength(200);
   });
 
+  it("loses nothing that is printed above a picture at the bottom, however much at once", () => {
+    const picture = (n: number) =>
+      Array.from({ length: 6 }, (_, row) => `task ${row}: ${n * row} %\r\n`).join("");
+    const random = seededRandom(3);
+    let [count, log, inRegion] = [0, picture(0), "\r\n".repeat(24)];
+    for (let n = 1; n <= 60; n++) {
+      const lines = Array.from(
+        { length: Math.floor(random() * 45) },
+        () => `GET /${++count % 7} ${count} 200`,
+      );
+      log += `\x1b[6A\x1b[J${lines.map((line) => `${line}\r\n`).join("")}${picture(n)}`;
+      // It keeps its picture below the margins.
+      inRegion += `\x1b[1;18r\x1b[18;1H${lines.map((line) => `\r\n${line}`).join("")}\x1b[r\x1b[19;1H${picture(n).trimEnd()}`;
+    }
+    for (const text of [log, inRegion]) {
+      const document = documentOf(text, { maxBacklogPages: 1_000 });
+      const numbers = rowsOf(document).flatMap((row) => /^GET \/\d (\d+) 200$/.exec(row)?.[1] ?? []);
+      expect(numbers.map(Number)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    }
+  });
+
   it("shows a picture that is a few rows higher than the screen once", () => {
     const picture = (n: number) =>
       `time ${n}:${n % 60}\x1b[K\r\n${Array.from({ length: 26 }, (_, row) => `row ${row}: ${row * n}\x1b[K\r\n`).join("")}`;

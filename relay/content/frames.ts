@@ -16,6 +16,7 @@ import type { Line } from "./screen.ts";
 export interface FramesSnapshot {
   readonly frame?: Frame;
   readonly top?: string;
+  readonly above?: number;
 }
 
 interface Frame {
@@ -48,8 +49,10 @@ export class Frames {
   readonly #pager: Pager;
   readonly #isAnsi: boolean;
   #frame: Frame | undefined;
-  /** The screen's first row when the cursor was moved up to it; undefined once something has left the screen. */
+  /** The row that the cursor was moved up to, as it was then; undefined once it has left the screen. */
   #top: string | undefined;
+  /** So many rows leave the screen before that one. */
+  #above = 0;
   #units = 0;
 
   constructor(pager: Pager, isAnsi: boolean, from: FramesSnapshot = {}) {
@@ -57,6 +60,7 @@ export class Frames {
     this.#isAnsi = isAnsi;
     this.#frame = from.frame;
     this.#top = from.top;
+    this.#above = from.above ?? 0;
     this.#units = unitsOf(from.frame?.rows ?? []);
   }
 
@@ -64,7 +68,8 @@ export class Frames {
   push(line: Line): void {
     // Rows above a person's message are not this program's.
     const isPassed = this.#pager.hasBreaks;
-    if (this.#top !== undefined && !isPassed) this.#beginAtTop(line.text === this.#top);
+    if (this.#above > 0) this.#above--;
+    else if (this.#top !== undefined && !isPassed) this.#beginAtTop(line.text === this.#top);
     if (isPassed || this.#frame === undefined) {
       this.#pager.push(line);
       return;
@@ -105,9 +110,10 @@ export class Frames {
     if (this.#frame) this.#frame = { ...this.#frame, old: [], isOldWhole: true, isOldTall: false, rows: [] };
   }
 
-  /** The cursor goes up to the screen's first row. If rows leave the screen after that, a frame began here. */
-  moveToTop(text: string): void {
+  /** The cursor goes up to a row, `above` rows below the first one. If it leaves the screen, a frame began here. */
+  moveUp(text: string, above: number): void {
     this.#top = text;
+    this.#above = above;
   }
 
   /** The rows between those of the pages and those on the screen. */
@@ -137,7 +143,7 @@ export class Frames {
     if (this.#frame === undefined && this.#top === undefined) return undefined;
     return {
       ...(this.#frame === undefined ? {} : { frame: { ...this.#frame, rows: [...this.#frame.rows] } }),
-      ...(this.#top === undefined ? {} : { top: this.#top }),
+      ...(this.#top === undefined ? {} : { top: this.#top, above: this.#above }),
     };
   }
 

@@ -35,6 +35,11 @@ const KINDS = [
   "moves",
   "moves-tall",
   "over",
+  "region",
+  "region-origin",
+  "middle-tall",
+  "middle-row",
+  "columns",
   "bar",
 ];
 

@@ -21,8 +21,14 @@ interface Row {
   /** The words, with a 0 for each number and a blank for all else. */
   readonly shape: string;
   readonly numbers: readonly string[];
-  /** The nearest rows of that shape, above and below. */
-  readonly like: Row[];
+  readonly list: List;
+}
+
+/** The rows of one shape, in order. */
+interface List {
+  readonly rows: Row[];
+  /** Which of their numbers tells each from all others; undefined until that is asked. */
+  keys: readonly number[] | undefined;
 }
 
 /**
@@ -69,26 +75,30 @@ function isBlank(row: string): boolean {
 
 function parse(rows: readonly string[]): Row[] {
   const parsed: Row[] = [];
-  const last = new Map<string, Row>();
+  const lists = new Map<string, List>();
   for (const text of rows) {
     if (parsed.length === MAX_ROWS) break;
     if (isBlank(text)) continue;
-    const row = parseRow(text);
-    const above = last.get(row.shape);
-    if (above !== undefined) {
-      row.like.push(above);
-      above.like.push(row);
-    }
-    last.set(row.shape, row);
+    const row = parseRow(text, lists);
+    row.list.rows.push(row);
     parsed.push(row);
   }
   return parsed;
 }
 
-function parseRow(row: string): Row {
+function parseRow(row: string, lists: Map<string, List>): Row {
   const text = row.replace(COLOUR, "").slice(0, MAX_UNITS);
   const shape = text.replace(SYMBOLS, " ").replace(NUMBER, "0").trim();
-  return { text, shape, numbers: text.match(NUMBER) ?? [], like: [] };
+  const list = lists.get(shape) ?? { rows: [], keys: undefined };
+  lists.set(shape, list);
+  return { text, shape, numbers: text.match(NUMBER) ?? [], list };
+}
+
+function keysOf(list: List): readonly number[] {
+  list.keys ??= [...(list.rows[0]?.numbers.keys() ?? [])].filter(
+    (index) => new Set(list.rows.map(({ numbers }) => numbers[index])).size === list.rows.length,
+  );
+  return list.keys;
 }
 
 /** Whether the rows from `from` to `to` of `old` are there again. */
@@ -124,16 +134,23 @@ function isSame(
 }
 
 /**
- * In a list, rows of one shape are told apart by a number: if none of the numbers that differ from row to row is the
- * same again, the rows are other ones.
+ * In a list, rows of one shape are told apart by a number: if none of those that do is the same again, the rows are
+ * other ones.
  */
 export function isSameRow(old: Row, now: Row): boolean {
   if (old.text === now.text) return true;
   if (old.shape !== now.shape) return false;
-  const differsIn = ({ numbers, like }: Row, index: number): boolean =>
-    like.some((row) => row.numbers[index] !== numbers[index]);
-  const differing = [...old.numbers.keys()].filter((index) => differsIn(old, index) || differsIn(now, index));
-  return differing.length === 0 || differing.some((index) => old.numbers[index] === now.numbers[index]);
+  if (old.list.rows.length === 1 && now.list.rows.length === 1) return true;
+  const longer = old.list.rows.length >= now.list.rows.length ? old.list : now.list;
+  const keys = keysOf(longer);
+  const isSame = (index: number): boolean => old.numbers[index] === now.numbers[index];
+  return keys.length > 0
+    ? keys.some(isSame)
+    : old.numbers.every((_, index) => isSame(index) || !differsIn(longer, index));
+}
+
+function differsIn({ rows }: List, index: number): boolean {
+  return rows.some(({ numbers }) => numbers[index] !== rows[0]?.numbers[index]);
 }
 
 /** For rows that may be text which only goes on. */

@@ -33,8 +33,8 @@ export interface ScreenListener {
   onErased?(lines: readonly Line[]): void;
   /** The program erases what has left the normal screen (ED 3). */
   onScrollbackErased?(): void;
-  /** The cursor goes from below to the normal screen's first row, which has this text. */
-  onMovedToTop?(text: string): void;
+  /** The cursor goes up to a row of the normal screen with this text; `above` rows scroll away before that one does. */
+  onMovedUp?(text: string, above: number): void;
 }
 
 /** What a full-screen program shows. */
@@ -73,7 +73,7 @@ export class Screen {
       rowLeaves: (row) => this.#settle(row),
       screenErased: () => this.#settleScreen(),
       scrollbackErased: () => this.#listener.onScrollbackErased?.(),
-      movedToTop: (row) => this.#listener.onMovedToTop?.(readRow(row)),
+      movedUp: (row, above) => this.#listener.onMovedUp?.(readRow(row), above),
       alternateEntered: () => {
         this.#alternates++;
       },

@@ -20,10 +20,12 @@ export interface Taming {
   readonly rows: number;
   readonly isAlternate: boolean;
   readonly links: Links;
+  /** From which row DECSTBM took the cursor to the first one; 0 once it has moved or drawn since. */
+  readonly lifted: { from: number };
   readonly active: {
     readonly lines: { get(row: number): CellRow | undefined; set(row: number, value: CellRow): void };
     x: number;
-    readonly y: number;
+    y: number;
     readonly scrollTop: number;
     readonly scrollBottom: number;
     getNullCell(attributes: Attributes): unknown;
@@ -31,7 +33,7 @@ export interface Taming {
   readonly core: {
     readonly coreService: {
       readonly modes: { insertMode: boolean };
-      readonly decPrivateModes: { readonly wraparound: boolean };
+      readonly decPrivateModes: { readonly wraparound: boolean; readonly origin: boolean };
     };
     readonly _inputHandler: InputHandler;
   };
@@ -43,6 +45,7 @@ export interface InputHandler {
   print(data: Uint32Array, start: number, end: number): void;
   _eraseAttrData(): Attributes;
   _restrictCursor(): void;
+  eraseInDisplay(params: Params): boolean;
   registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
   registerEscHandler(id: Identifier, handler: () => boolean): void;
   registerOscHandler(id: number, handler: (data: string) => boolean): void;
@@ -53,8 +56,10 @@ export interface ErasureListener {
   /** @returns how many of its rows went into the log. */
   screenErased(): number;
   scrollbackErased(): void;
-  /** @param row the row as it is before anything is drawn there. */
-  movedToTop(row: CellRow): void;
+  /**
+   * @param row the row as it is before anything is drawn there @param above so many rows scroll away before it
+   */
+  movedUp(row: CellRow, above: number): void;
 }
 
 // What each takes beside a cell that is filled, which is 1.
@@ -183,6 +188,7 @@ function tameErasing(
   onCsi: (id: Identifier, handler: (params: Params) => boolean) => void,
   onEsc: (id: Identifier, handler: () => boolean) => void,
 ): void {
+  const input = screen.core._inputHandler;
   const cells = (): number => screen.cols * screen.rows;
   const erase = (): void => account.owe(listener.screenErased() * (SETTLED_ROW + screen.cols * SETTLED_CELL));
   // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 erases no row that is
@@ -200,6 +206,20 @@ function tameErasing(
     erase();
     return false;
   });
+  // DECCOLM erases the screen, and nothing else, as in tmux.
+  for (const final of "hl") {
+    onCsi({ prefix: "?", final }, (params) => {
+      if (Array.from({ length: params.length }, (_, index) => params.params[index]).includes(3)) {
+        screen.active.x = 0;
+        screen.active.y = 0;
+        if (account.pay(cells() * ERASED_CELL)) {
+          if (!screen.isAlternate) erase();
+          input.eraseInDisplay({ length: 1, params: [2] });
+        }
+      }
+      return false;
+    });
+  }
   onEsc({ intermediates: "#", final: "8" }, () => !account.pay(cells()));
   // To leave the alternate screen costs little, and is never left out: a program must not seem to be on it for ever.
   onCsi({ prefix: "?", final: "h" }, (params) => {
@@ -211,30 +231,46 @@ function tameErasing(
   });
 }
 
-/** CUU, CPL, CUP, HVP and VPA from below to the first row: a program that draws anew goes there. */
+/**
+ * CUU, CPL, CUP, HVP and VPA from below, to a row of what scrolls: a program that draws anew goes there. Setting margins
+ * (DECSTBM) takes the cursor to the screen's first row on the way.
+ */
 function hearMoves(
   screen: Taming,
   account: CostAccount,
   listener: ErasureListener,
   onCsi: (id: Identifier, handler: (params: Params) => boolean) => void,
 ): void {
+  onCsi({ final: "r" }, () => {
+    screen.lifted.from = Math.max(screen.lifted.from, screen.active.y);
+    return false;
+  });
   for (const final of "AFHfd") {
     const isRelative = final === "A" || final === "F";
     onCsi({ final }, (params) => {
-      const { y, lines, scrollTop } = screen.active;
-      const row = (params.params[0] || 1) - 1;
-      const isTop = isRelative ? row + 1 >= y : row === 0;
-      const first = lines.get(0);
-      // A first row that does not scroll is a head line: what scrolls below it is not drawn again.
-      if (!isTop || y === 0 || scrollTop !== 0 || screen.isAlternate || !first) return false;
-      if (account.pay(screen.cols * SCANNED_CELL + first.getTrimmedLength() * READ_CELL)) {
-        listener.movedToTop(first);
+      const { lines, scrollTop } = screen.active;
+      const from = Math.max(screen.lifted.from, screen.active.y);
+      screen.lifted.from = 0;
+      const count = params.params[0] || 1;
+      const origin = screen.core.coreService.decPrivateModes.origin ? scrollTop : 0;
+      const to = isRelative
+        ? Math.max(screen.active.y - count, screen.active.y < scrollTop ? 0 : scrollTop)
+        : origin + count - 1;
+      const above = to - scrollTop;
+      // A row above the margins is a head line: what scrolls below it is not drawn again.
+      const isUp = above === 0 ? from > to : above > 0 && from - to >= MIN_MOVED_UP;
+      const row = lines.get(to);
+      if (!isUp || screen.isAlternate || !row) return false;
+      if (account.pay(screen.cols * SCANNED_CELL + row.getTrimmedLength() * READ_CELL)) {
+        listener.movedUp(row, above);
       }
       return false;
     });
   }
 }
 
+/** Fewer rows than that a program goes up for other reasons. */
+const MIN_MOVED_UP = 3;
 const ALTERNATE_MODES = new Set([47, 1047, 1049]);
 const DEFAULT_ATTRIBUTES: Attributes = { fg: 0, bg: 0, extended: undefined };
 
@@ -243,6 +279,7 @@ function tamePrinting(screen: Taming, account: CostAccount): void {
   const input = screen.core._inputHandler;
   const print = input.print;
   input.print = (data, start, end) => {
+    screen.lifted.from = 0;
     if (input._curAttrData.extended.urlId !== 0) screen.links.print(input._curAttrData, data, start, end);
     const { modes, decPrivateModes } = screen.core.coreService;
     // Without wraparound, what becomes of a wide character at the right edge depends on where the text was cut.

@@ -26,6 +26,8 @@ interface EmulatorSnapshot {
   readonly join: number;
   /** Missing in marks of versions that had no account: it is full then. */
   readonly account?: AccountSnapshot;
+  /** Missing unless the cursor has just gone to the first row because margins were set. */
+  readonly lifted?: number;
   /** Missing while the program has printed none. */
   readonly links?: LinksSnapshot;
 }
@@ -79,6 +81,7 @@ export function takeSnapshot(emulator: Emulator, colours: boolean): EmulatorSnap
     pen: penOf(core._inputHandler._curAttrData, colours),
     join: core._inputHandler._parser.precedingJoinState,
     account: emulator.account.snapshot(),
+    ...(emulator.lifted.from === 0 ? {} : { lifted: emulator.lifted.from }),
     ...(links === undefined ? {} : { links }),
   };
 }
@@ -102,6 +105,7 @@ export function restoreScreen(emulator: Emulator, snapshot: EmulatorSnapshot): v
   Object.assign(core._inputHandler._curAttrData, { fg, bg });
   core._inputHandler._parser.precedingJoinState = snapshot.join;
   if (snapshot.account !== undefined) emulator.account.restore(snapshot.account);
+  emulator.lifted.from = snapshot.lifted ?? 0;
   if (snapshot.links === undefined) return;
   emulator.links.restore(core._inputHandler._curAttrData, [buffers.normal, buffers.alt], snapshot.links);
 }
@@ -263,7 +267,7 @@ function charsets(): Map<string, unknown> {
     rowLeaves: nothing,
     screenErased: () => 0,
     scrollbackErased: nothing,
-    movedToTop: nothing,
+    movedUp: nothing,
     alternateEntered: nothing,
     bell: nothing,
     titleChanged: nothing,

@@ -31,9 +31,14 @@ const KINDS = inFull(
     "moves",
     "moves-tall",
     "over",
+    "region",
+    "region-origin",
+    "middle-tall",
+    "middle-row",
+    "columns",
     "bar",
   ],
-  ["clear", "compiler", "tall-erase", "ink-tall", "inline-tall"],
+  ["clear", "compiler", "tall-erase", "ink-tall", "inline-tall", "region"],
 );
 
 let all: Everything;

@@ -144,7 +144,7 @@ export function isRedrawn(text: string, { cols, rows }: { cols: number; rows: nu
   const hear = (): void => {
     count++;
   };
-  const listener = { onSettled: () => {}, onErased: hear, onScrollbackErased: hear, onMovedToTop: hear };
+  const listener = { onSettled: () => {}, onErased: hear, onScrollbackErased: hear, onMovedUp: hear };
   new Screen({ cols, rows }, listener).write(text);
   return count > 0;
 }
