@@ -1,4 +1,5 @@
 /** The part of the fold that knows gates: what is asked, what was decided, and which calls have ended. */
+import { ownValue } from "../own-value.ts";
 import type { Source } from "../principal.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { FoldGates, GateEntry, ThreadFold } from "./fold-types.ts";
@@ -137,7 +138,7 @@ function endCall(gates: FoldGates, event: EventOf<"tool_call_update">): FoldGate
   // A call that was not let run is no step.
   if (!call || reason !== undefined)
     return { ...gates, entries, calls: gates.calls.filter((one) => one !== call) };
-  const failed = status === "failed" ? (gates.failures[call.name] ?? 0) + 1 : 0;
+  const failed = status === "failed" ? (ownValue(gates.failures, call.name) ?? 0) + 1 : 0;
   return {
     ...gates,
     entries,

@@ -44,6 +44,16 @@ test.each<[string, EventBody[], string | null]>([
     [started("default"), ordered("acceptEdits"), confirmed("acceptEdits")],
     "acceptEdits",
   ],
+  [
+    "it says another one in the place of what a person orders",
+    [started("default"), ordered("acceptEdits"), confirmed("bypassPermissions")],
+    "acceptEdits",
+  ],
+  [
+    "it says late what a person has ordered otherwise since",
+    [started("default"), ordered("bypassPermissions"), ordered("default"), confirmed("bypassPermissions")],
+    "default",
+  ],
   ["it says so before its reply", [started("default"), ordered("auto"), told("auto")], "auto"],
   [
     "a person took it back",

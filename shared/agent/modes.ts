@@ -35,8 +35,7 @@ export function foldMode(chosen: ModeChoice, event: ThreadEvent, engine: string 
       return rank(engine, chosen.most) < rank(engine, editing) ? { ...chosen, most: editing } : chosen;
     }
     case "current_mode_update": {
-      const { modeId, by } = event;
-      if (by !== undefined) return { ...chosen, modeId, most: modeId };
+      const { modeId } = event;
       const isKnown = findEngine(engine)?.capabilities.modes?.names.includes(modeId) === true;
       const isGiven =
         modeId === chosen.most || (isKnown && rank(engine, modeId) <= rank(engine, chosen.most));

@@ -3,6 +3,7 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import { findAsk } from "../../../shared/agent/fold-asks.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import { turnIdOf } from "../../../shared/agent/turn-id.ts";
+import { ownValue, without } from "../../../shared/own-value.ts";
 import type { TranslateContext } from "../../engine.ts";
 import { askEvents } from "./ask-events.ts";
 import type { FromAdapter, Said } from "./protocol.ts";
@@ -149,10 +150,10 @@ function callUpdate(
   { id: toolCallId, status, content = [] }: Said<"call_update">,
   { nowMs }: TranslateContext,
 ): Translated {
-  const { [toolCallId]: startedMs, ...calls } = state.calls;
+  const startedMs = ownValue(state.calls, toolCallId);
   if (status === "in_progress") return same(state, { type: "tool_call_update", toolCallId, status });
   return {
-    state: { ...state, calls },
+    state: { ...state, calls: without(state.calls, toolCallId) },
     events: [
       {
         type: "tool_call_update",
@@ -183,20 +184,19 @@ function ask(state: AcpState, said: Said<"ask">, line: Line, { fold }: Translate
 }
 
 function answered(state: AcpState, { requestId }: Said<"answered">): Translated {
-  const { [requestId]: request, ...requests } = state.requests;
+  const request = ownValue(state.requests, requestId);
   if (!request) return { state, events: [] };
   const { toolCallId } = request;
   return {
-    state: { ...state, requests },
+    state: { ...state, requests: without(state.requests, requestId) },
     events: [{ type: "tool_call_update", toolCallId, status: "in_progress" }],
   };
 }
 
 function withdrawn(state: AcpState, requestId: string, { fold }: TranslateContext): Translated {
-  const { [requestId]: _, ...requests } = state.requests;
   const isOpen = findAsk(fold, requestId) !== undefined;
   return {
-    state: { ...state, requests },
+    state: { ...state, requests: without(state.requests, requestId) },
     events: isOpen
       ? [{ type: "permission_response", requestId, outcome: "cancelled", reason: "withdrawn" }]
       : [],

@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import { subjectField } from "../../../shared/agent/detail.ts";
 import type { ToolContent, ToolKind } from "../../../shared/agent/values.ts";
+import { ownValue } from "../../../shared/own-value.ts";
 import type { ClaudeBlock } from "./lines.ts";
 
 const KINDS: Record<string, ToolKind> = {
@@ -23,7 +24,7 @@ const KINDS: Record<string, ToolKind> = {
 const MAX_TITLE = 200;
 
 export function kindOf(name: string): ToolKind {
-  return KINDS[name] ?? "other";
+  return ownValue(KINDS, name) ?? "other";
 }
 
 export function titleOf(name: string, input: unknown, cwd: string): string {

@@ -24,7 +24,7 @@ export function assistantLine(
   const at = parsed.uuid ?? "";
   const parent = parsed.parent_tool_use_id ? { parentToolCallId: parsed.parent_tool_use_id } : {};
   const events = [...started.events];
-  const tools = { ...started.state.tools };
+  let { tools } = started.state;
   for (const block of typeof content === "string" ? [{ type: "text", text: content }] : content) {
     const event = blockEvent(block as ClaudeBlock, { messageId: id, at, parent, cwd: context.config.dir });
     if (!event) continue;
@@ -33,11 +33,12 @@ export function assistantLine(
     events.push(event);
     if (event.type !== "tool_call") continue;
     const { plan } = asRecord(event.rawInput);
-    tools[event.toolCallId] = {
+    const call = {
       name: event.name,
       startedMs: context.nowMs,
       ...(event.name === "ExitPlanMode" && typeof plan === "string" && { plan: plan.slice(0, 50_000) }),
     };
+    tools = { ...tools, [event.toolCallId]: call };
   }
   const { text: _, ...live } = started.state.live;
   return { state: { ...started.state, tools, live }, events };

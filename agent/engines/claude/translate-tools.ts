@@ -1,5 +1,6 @@
 /** What became of tool calls: claude prints it as messages of the user. */
 import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
+import { ownValue, without } from "../../../shared/own-value.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
@@ -14,12 +15,12 @@ export function toolResults(
   const { content } = parsed.message;
   if (typeof content === "string") return { state, events: [] };
   const events: EventBody[] = [];
-  const tools = { ...state.tools };
+  let tools = state.tools;
   for (const block of content) {
     if (block.type !== "tool_result" || block.tool_use_id === undefined) continue;
     const toolCallId = block.tool_use_id;
-    const call = tools[toolCallId];
-    delete tools[toolCallId];
+    const call = ownValue(tools, toolCallId);
+    tools = without(tools, toolCallId);
     const kind = parsed.tool_result_meta?.find((meta) => meta.id === toolCallId)?.non_execution_kind;
     const shown = resultContent(block, parsed.tool_use_result, config.dir);
     events.push({

@@ -6,6 +6,7 @@
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { findAsk } from "../../../shared/agent/fold-asks.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
+import { ownValue, without } from "../../../shared/own-value.ts";
 import type { HeldCall, OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
 import { AFTER_CALL, AFTER_CALLS, BEFORE_CALL, BEFORE_END } from "./control.ts";
@@ -129,7 +130,7 @@ function requestLine(
 ): Translated {
   const { request_id: requestId, request } = parsed;
   const toolCallId = request.tool_use_id ?? "";
-  const kind: OpenRequest["kind"] = KINDS[request.subtype] ?? "unknown";
+  const kind: OpenRequest["kind"] = ownValue(KINDS, request.subtype) ?? "unknown";
   // A subagent's calls are saved elsewhere; killed, the call that began the subagent is what was cut off.
   const isSubagent = asRecord(request.input)["agent_id"] !== undefined;
   const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
@@ -144,7 +145,7 @@ function requestLine(
   const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, isSubagent, ...place };
   const next = { ...noteFolder(state, request), requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
-  const plan = state.tools[toolCallId]?.plan;
+  const plan = ownValue(state.tools, toolCallId)?.plan;
   return { state: next, events: askEvents(parsed, fold, state.generation, config.dir, plan) };
 }
 
@@ -191,7 +192,7 @@ const KINDS: Record<string, "ask" | "hook"> = { can_use_tool: "ask", hook_callba
 
 /** claude echoes our answers: only then it has them. */
 function answered(state: ClaudeState, { response }: ClaudeReply): Translated | undefined {
-  const request = state.requests[response.request_id];
+  const request = ownValue(state.requests, response.request_id);
   if (!request) return undefined;
   const next = { ...state, requests: without(state.requests, response.request_id) };
   const events: EventBody[] =
@@ -202,7 +203,7 @@ function answered(state: ClaudeState, { response }: ClaudeReply): Translated | u
 }
 
 function withdrawn(state: ClaudeState, requestId: string, { fold }: TranslateContext): Translated {
-  const request = state.requests[requestId];
+  const request = ownValue(state.requests, requestId);
   const next = { ...state, requests: without(state.requests, requestId) };
   // One that a person has answered, or that was closed otherwise, has its end.
   if (request?.kind !== "ask" || !findAsk(fold, requestId)) return { state: next, events: [] };
@@ -215,9 +216,4 @@ function withdrawn(state: ClaudeState, requestId: string, { fold }: TranslateCon
         : { type: "permission_response", requestId, outcome: "cancelled", reason: "withdrawn" },
     ],
   };
-}
-
-function without<T>(record: Record<string, T>, key: string): Record<string, T> {
-  const { [key]: _, ...rest } = record;
-  return rest;
 }

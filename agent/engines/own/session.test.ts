@@ -48,6 +48,20 @@ test("an answer is taken as it was sent, and no other", () => {
   session.close();
 });
 
+test.each(["__proto__", "constructor", "toString"])(
+  "an ask of the id %s is open, and can be answered",
+  (requestId) => {
+    const { session, hear } = begin();
+    expect(hear({ requests: [{ ...ASK, requestId }] })).toEqual([]);
+    const [open] = Object.values(session.state.requests);
+    expect(open).toMatchObject({ requestId });
+    session.answer(open as OpenRequest, { requestId, response } as never);
+    expect(hear({ closed: [{ requestId, verdict: { ...verdict, requestId } }] })).toEqual([]);
+    expect(Object.values(session.state.requests)).toEqual([]);
+    session.close();
+  },
+);
+
 const update = (modeId: string) => ({ type: "current_mode_update", modeId });
 test.each([
   ["a mode that nobody chose", { events: [update("acceptEdits")] }],

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { type EventBody, type EventType, toEvent } from "../../../shared/agent/events.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
+import { without } from "../../../shared/own-value.ts";
 import type {
   Answer,
   ContentPart,
@@ -175,15 +176,11 @@ function isForeign(event: EventBody, did: string | undefined, deliveryIds: reado
 /** The state after a line. Pure. */
 function heard(state: EngineState, said: FromOwn, events: readonly EventBody[], line: Line): EngineState {
   const { requests = [], closed = [], received, live } = said;
-  const open = { ...state.requests };
+  const place = { isBeforeCall: false, byte: line.byte, bytes: line.bytes };
+  let open = state.requests;
   for (const { what: _, ...request } of requests)
-    open[request.requestId] = {
-      isBeforeCall: false,
-      byte: line.byte,
-      bytes: line.bytes,
-      ...request,
-    } as OpenRequest;
-  for (const { requestId } of closed) delete open[requestId];
+    open = { ...open, [request.requestId]: { ...place, ...request } as OpenRequest };
+  for (const { requestId } of closed) open = without(open, requestId);
   const chat = events.reduce<EngineState["chat"]>((found, event) => {
     if (event.type === "step_start" && event.kind === "chat") return { stepId: event.stepId };
     return event.type === "step_end" ? null : found;
