@@ -127,7 +127,8 @@ export class EngineLife {
         config: this.#options.config,
         nowMs: Date.now(),
       });
-      return heard === "forged" ? forged(seat) : heard;
+      if (heard === "forged") return forged(seat, ANSWERED);
+      return seat.saidBefore.isOther(heard) ? forged(seat, ASKED) : heard;
     } catch (error) {
       return this.#unreadable(line.text, error, seat);
     }
@@ -285,11 +286,18 @@ export class EngineLife {
   }
 }
 
+const ANSWERED = {
+  title: "Something inside answered in a person's place",
+  what: "The agent's program took an answer that this thread never sent it.",
+};
+const ASKED = {
+  title: "Something inside said otherwise what the agent asks",
+  what: "The agent's program said two things of one call, or of one ask.",
+};
+
 /** The thread fails, whether the engine lives or not: a person is to know, and says whether it goes on. */
-function forged(seat: Seat): EventBody[] {
-  const title = "Something inside answered in a person's place";
-  const description =
-    "The agent's program took an answer that this thread never sent it. A command that the agent was allowed to run can do that. The agent was ended; look at what it has run before you let it go on.";
+function forged(seat: Seat, { title, what }: typeof ANSWERED): EventBody[] {
+  const description = `${what} A command that the agent was allowed to run can do that. The agent was ended; look at what it has run before you let it go on.`;
   const notice: EventBody = { type: "notice", severity: "error", title, description };
   if (seat.isEnding) return [notice];
   return [notice, { type: "failure", code: "forged_answer", message: `${title}. ${description}` }];

@@ -2,6 +2,7 @@
 import type { EndReason, Running } from "./core/decide.ts";
 import type { EngineSession, EngineState, Launch } from "./engine.ts";
 import type { EngineProcess } from "./process/engine-process.ts";
+import { SaidBefore } from "./said-before.ts";
 
 interface SeatOptions {
   launch: Launch;
@@ -14,6 +15,7 @@ export class Seat implements Running {
   readonly launch: Launch;
   readonly process: EngineProcess;
   readonly session: EngineSession;
+  readonly saidBefore = new SaidBefore();
   readonly sent = new Map<string, number>();
   readonly sinceMs: number;
   #end: EndReason | undefined;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { boundLine, unboundLine } from "./bound.ts";
 import { detailParts, inputParts } from "./detail.ts";
 import type { EventOf } from "./events.ts";
 
@@ -26,7 +27,11 @@ test("nothing of a call's input is left out, whatever its fields are called", ()
       const [subject = ""] = Object.values(input);
       const description = isDescribed ? input["description"] : undefined;
       const call = { title: `Tool ${subject}`, rawInput: input } as EventOf<"tool_call">;
-      const request = { title: call.title, description } as EventOf<"permission_request">;
+      const request = {
+        title: call.title,
+        description,
+        input: JSON.stringify(input),
+      } as EventOf<"permission_request">;
       const asked = [call.title, description, ...detailParts(request, call).map(({ text }) => text)].join(
         "\n",
       );
@@ -42,7 +47,10 @@ test("nothing of a call's input is left out, whatever its fields are called", ()
 test("a patch is shown as one, in its lines", () => {
   const patch = "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** End Patch";
   const call = { title: "apply_patch a", rawInput: { patch } } as unknown as EventOf<"tool_call">;
-  const request = { title: "apply_patch a" } as EventOf<"permission_request">;
+  const request = {
+    title: "apply_patch a",
+    input: JSON.stringify({ patch }),
+  } as EventOf<"permission_request">;
   expect(detailParts(request, call)).toEqual([{ name: "", language: "diff", text: patch }]);
 });
 
@@ -57,7 +65,7 @@ test("a description that is too long for a line stands in the parts, whole", () 
 test("only the field that made the title is left out, and only if the title shows it whole", () => {
   const shown = (title: string, input: Record<string, string>) => {
     const call = { title, rawInput: input } as EventOf<"tool_call">;
-    const request = { title } as EventOf<"permission_request">;
+    const request = { title, input: JSON.stringify(input) } as EventOf<"permission_request">;
     return [detailParts(request, call), inputParts(call, false)].map((parts) =>
       parts.map(({ text }) => text).join("\n"),
     );
@@ -77,7 +85,7 @@ test("only the field that made the title is left out, and only if the title show
 test("what a title or a line shows otherwise than it is stands in the parts too", () => {
   const shown = (title: string, input: Record<string, unknown>, more: object = {}) => {
     const call = { title, rawInput: input } as EventOf<"tool_call">;
-    const request = { title, ...more } as EventOf<"permission_request">;
+    const request = { title, input: JSON.stringify(input), ...more } as EventOf<"permission_request">;
     return detailParts(request, call)
       .map(({ text }) => text)
       .join("\n");
@@ -96,14 +104,46 @@ test("what a title or a line shows otherwise than it is stands in the parts too"
 });
 
 test("an ask about a plan shows what else it is given", () => {
-  const request = { plan: "# Plan", title: "ExitPlanMode run tests" } as EventOf<"permission_request">;
   const rawInput = {
     plan: "# Plan",
     planFilePath: "/home/a/plan.md",
     allowedPrompts: [{ prompt: "run tests" }],
   };
+  const plan = { plan: "# Plan", title: "ExitPlanMode run tests", input: JSON.stringify(rawInput) };
+  const request = plan as EventOf<"permission_request">;
   const parts = detailParts(request, { rawInput } as unknown as EventOf<"tool_call">);
   expect(parts.map(({ text }) => text)).toEqual(["# Plan", 'allowedPrompts: [{"prompt":"run tests"}]']);
   const [, other] = detailParts({ ...request, input: '{"command":"run tests"}' }, undefined);
   expect(other?.text).toBe('command: "run tests"');
+});
+
+// Promise: S33
+test("an ask tells its own input, whatever was said of its call", () => {
+  const told = (input: object, rawInput: unknown, blobs?: object) => {
+    const text = JSON.stringify(input);
+    const cut = text.length > 2_000 ? `${text.slice(0, 1_999)}…` : text;
+    const call = { title: "Bash", rawInput, blobs } as unknown as EventOf<"tool_call">;
+    return detailParts({ title: "Bash", input: cut } as EventOf<"permission_request">, call)
+      .map((part) => part.text)
+      .join("\n");
+  };
+  // An agent has told a call before it knew all of it, or something else has told another one by the same id.
+  expect(told({ command: "rm -r x" }, { command: "ls" })).toBe("rm -r x");
+  expect(told({ command: "git push", force: true }, { command: "git push" })).toContain("force: true");
+  const long = `rm -r ${"x".repeat(3_000)}`;
+  expect(told({ command: long }, { command: "ls" })).toContain("rm -r");
+  expect(told({ command: long }, { command: "ls" })).not.toContain("ls");
+  expect(told({ command: long, end: 1 }, { command: long, end: 1 })).toBe(`${long}\nend: 1`);
+  expect(told({ a: [{ plan: "p" }], command: long }, { command: long })).toContain("plan");
+  // The transcript has excerpts of what is too long for a line.
+  const [huge, many] = ["y".repeat(600_000), Array.from({ length: 100_000 }, (_, n) => n)];
+  for (const input of [{ command: huge }, { command: "c", many }, { command: "c", deep: { many } }]) {
+    const call = { type: "tool_call", rawInput: input };
+    const { value, blobs } = boundLine(call);
+    expect(blobs).toHaveLength(1);
+    const shown = told(input, value.rawInput, value.blobs);
+    expect(shown).toContain(shown.startsWith("yy") ? "bytes left out" : "c");
+    const whole = unboundLine(value, (hash) => blobs.find(({ sha256 }) => sha256 === hash)?.body.toString());
+    expect(told(input, whole.rawInput, whole.blobs).length).toBeGreaterThan(500_000);
+  }
 });

@@ -21,6 +21,8 @@ export interface DetailPart {
 
 /** The fields of a tool's input that can say what it is about: the first one that is there makes the title. */
 const SUBJECTS = ["command", "file_path", "notebook_path", "pattern", "url", "query", "description"];
+/** Where an excerpt of a long string leaves out its middle, in JSON. */
+const CUT = /(?:\\n|\n)… \d+ bytes left out …/;
 /** A longer value may be cut where its title is shown. */
 const MAX_TITLE_VALUE_UNITS = 150;
 
@@ -35,23 +37,40 @@ const MAX_DESCRIPTION_UNITS = 200;
 const TOLD_OF_PLAN = ["plan", "planFilePath"];
 
 /** All that decides, whole: what matters most comes first. */
-export function detailParts(request: Permission, call: Call | undefined): DetailPart[] {
-  if (request.plan !== undefined)
-    return planParts(request.plan, call ? call.rawInput : parsed(request.input));
+export function detailParts(request: Permission, told: Call | undefined): DetailPart[] {
   // What a directory brings is a list: nothing in it may be skipped over.
   if (request.limit) return [];
   if (request.trust) return [{ name: "", language: "", text: request.description ?? "" }];
-  const input = call ? call.rawInput : parsed(request.input);
+  const asked = parsed(request.input);
+  // Too long for the ask, it is cut there; the call has it whole, if it is the call that the ask is about.
+  const call = isRecord(asked) || !told || !isAskedAbout(told, request.input) ? undefined : told;
+  const input = call ? call.rawInput : asked;
+  if (request.plan !== undefined) return planParts(request.plan, input);
   if (!isRecord(input)) return [{ name: "", language: "", text: typeof input === "string" ? input : "" }];
   const main = findMain(input);
   const { description, title } = request;
   const isDescribed =
     description !== undefined && input["description"] === description && isShownBeside(description, title);
-  const told = [...(main?.told ?? []), ...(isDescribed ? ["description"] : [])];
-  const parts = [...(main ? [main.part] : []), ...otherFields(input, title, told, main ? "With" : "")];
+  const shown = [...(main?.told ?? []), ...(isDescribed ? ["description"] : [])];
+  const parts = [...(main ? [main.part] : []), ...otherFields(input, title, shown, main ? "With" : "")];
   const missing = missingBytes(call, input);
   if (missing === 0) return parts;
   return parts.map((part) => ({ ...part, wholeBytes: Buffer.byteLength(part.text) + missing }));
+}
+
+/** Whether the call begins as the ask's own input, up to where either was cut. */
+function isAskedAbout({ rawInput, blobs = {} }: Call, input: string): boolean {
+  const isText = typeof rawInput === "string" && blobs["/rawInput"]?.isJson;
+  const call = isText ? rawInput : (JSON.stringify(rawInput) ?? "");
+  const cuts = [
+    call.search(CUT),
+    ...Object.entries(blobs).map(([pointer, { isJson }]) => {
+      const name = `${JSON.stringify(pointer.split("/").at(-1))}:`;
+      return isJson && !isText && call.includes(name) ? call.indexOf(name) + name.length : -1;
+    }),
+  ].filter((at) => at >= 0);
+  const end = Math.min(input.length - 1, ...cuts);
+  return call.slice(0, end) === input.slice(0, end);
 }
 
 /** An ask about a plan has no title. */

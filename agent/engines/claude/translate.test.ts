@@ -8,6 +8,7 @@ import { emptyFold, foldEvents } from "../../../shared/agent/fold.ts";
 import { splitLines } from "../../../shared/agent/jsonl.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import { Transcript } from "../../folder/transcript.ts";
+import { SaidBefore } from "../../said-before.ts";
 import { config, launch } from "../../testing/thread.ts";
 import { askEvents } from "./asks.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
@@ -42,6 +43,7 @@ function run(name: string, restarts: ReadonlySet<number>, lines = recorded(name)
   mkdirSync(folder);
   let transcript = make();
   let state = beginClaude(launch);
+  const saidBefore = new SaidBefore();
   const messages = lines.flatMap(({ text }) => /"uuid":"([^"]+)".*"isReplay":true/.exec(text)?.[1] ?? []);
   const said: EventBody[] = [
     { type: "user_message", messageId: "m", source: "discord:7", content: [{ type: "text", text: "m" }] },
@@ -52,6 +54,7 @@ function run(name: string, restarts: ReadonlySet<number>, lines = recorded(name)
     const context = { fold: transcript.fold, launch, config, nowMs: now.getTime() };
     const translated = translateClaude(state, line, context);
     state = translated.state;
+    expect(saidBefore.isOther(translated.events)).toBe(false);
     transcript.append({ from: "engine", generation: 1, byte: line.byte }, translated.events, now);
   };
   for (const [index, line] of lines.entries()) {

@@ -1,4 +1,5 @@
 /** Questions to the runner that wait for an answer: may a call run, has a round of calls an end. */
+import { randomUUID } from "node:crypto";
 import type { Request, Verdict } from "./protocol.ts";
 
 export class Requests {
@@ -6,15 +7,15 @@ export class Requests {
   readonly #open = new Map<string, (verdict: Verdict | undefined) => void>();
   /** Answers of requests that nobody waits for yet. */
   readonly #early = new Map<string, Verdict>();
-  #count = 0;
 
   /** @param prefix of the ids, no other process's */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
+  /** Nobody can answer, or ask, in advance by it. */
   newId(): string {
-    return `${this.#prefix}-${++this.#count}`;
+    return `${this.#prefix}-${randomUUID()}`;
   }
 
   /** @returns undefined if the person stops the turn before there is an answer */

@@ -150,10 +150,11 @@ test("a quick answer shows no activity at all", () => {
 });
 
 test("an ask notifies who started it, shows what is hidden, and says afterwards what was decided", () => {
+  const input = { command: "git push\u202e #```" };
   const asking = [
     start,
-    call("c1", "Bash", "Bash git push", { command: "git push\u202e #```" }),
-    ask("q1", "c1"),
+    call("c1", "Bash", "Bash git push", input),
+    ask("q1", "c1", { input: JSON.stringify(input) }),
   ];
   const [activity, page] = show(asking);
   expect(activity?.text).toMatch(/^◌ Bash `git push`/);
