@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { Fault } from "../../shared/doctor.ts";
 import { errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { findTerm } from "../processes/login.ts";
 import { ESCAPE_MS } from "./escape-time.ts";
 import { isTmuxAtLeast, OLDEST_TMUX } from "./protocol.ts";
 
@@ -53,7 +54,7 @@ export async function startServer(
     "set -g remain-on-exit on",
     "set -g history-limit 2000",
     "set -g status off",
-    "set -g default-terminal tmux-256color",
+    `set -g default-terminal ${findTerm(env)}`,
     "set -s set-clipboard off",
     `set -s escape-time ${ESCAPE_MS}`,
     "set -g prefix None",
