@@ -52,7 +52,7 @@ function sendFile(world: World, response: ServerResponse, id: Snowflake): void {
 }
 
 function findAttachment(world: World, id: Snowflake): Attachment | undefined {
-  const channels = [...world.data.messages.values(), world.ephemerals];
+  const channels = [...world.data.messages.values(), world.passing.ephemerals];
   for (const messages of channels) {
     for (const message of messages.values()) {
       const found = message.attachments.find((file) => file.id === id);

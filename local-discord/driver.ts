@@ -35,7 +35,7 @@ import { makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
 import { type Command, isThread, MessageFlag, MessageType, type Snowflake, type Thread } from "./types.ts";
-import { startTyping, typists } from "./typing.ts";
+import { startTyping } from "./typing.ts";
 import { messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
 import { untilWorld, type WaitOptions } from "./waiting.ts";
 
@@ -127,7 +127,7 @@ export class Driver {
 
   /** Those who type in a channel now. */
   typists(channelId: Snowflake): Snowflake[] {
-    return typists(this.#world, channelId);
+    return this.#world.passing.typists(channelId, this.#world.now());
   }
 
   /** A person makes a public thread of their own. */
@@ -217,7 +217,7 @@ export class Driver {
 
   /** What only this person sees. */
   ephemerals(userId: Snowflake): SeenMessage[] {
-    return [...this.#world.ephemerals.values()]
+    return [...this.#world.passing.ephemerals.values()]
       .filter((message) => message.ephemeral_for === userId)
       .map((message) => seenMessage(this.#world, message));
   }
@@ -226,7 +226,7 @@ export class Driver {
   messagesWithFetchedLinks(): SeenMessage[] {
     const kept = [...this.#world.data.messages.values()].flatMap((messages) => [...messages.values()]);
     return (
-      [...kept, ...this.#world.ephemerals.values()]
+      [...kept, ...this.#world.passing.ephemerals.values()]
         .filter(({ flags, content }) => (flags & MessageFlag.suppressEmbeds) === 0 && /https?:/.test(content))
         .map((message) => seenMessage(this.#world, message))
         // Not "… started a thread", whose text is the thread's name.
@@ -292,7 +292,7 @@ export class Driver {
   }
 
   get isBotOnline(): boolean {
-    return this.#world.isBotOnline;
+    return this.#world.passing.isBotOnline;
   }
 
   /** The privileged intent in the developer portal. */

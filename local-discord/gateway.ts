@@ -278,8 +278,7 @@ export class Gateway {
   #updatePresence(): void {
     const { world } = this.#options;
     const isOnline = [...this.#connections].some((connection) => connection.session !== undefined);
-    if (isOnline === world.isBotOnline) return;
-    world.isBotOnline = isOnline;
+    if (!world.passing.setBotOnline(isOnline)) return;
     world.emit({ type: "presence", isOnline });
   }
 }

@@ -287,7 +287,7 @@ export function commandName(data: Record<string, unknown>): string {
 }
 
 function findReply(world: World, interaction: Interaction, id: Snowflake): Message | undefined {
-  return world.ephemerals.get(id) ?? world.findMessage(interaction.channelId, id);
+  return world.passing.ephemerals.get(id) ?? world.findMessage(interaction.channelId, id);
 }
 
 function findSource(world: World, interaction: Interaction): Message | undefined {

@@ -68,6 +68,6 @@ export class Invocation {
   }
 
   #findMessage(id: Snowflake): Message | undefined {
-    return this.#world.ephemerals.get(id) ?? this.#world.findMessage(this.#interaction.channelId, id);
+    return this.#world.passing.ephemerals.get(id) ?? this.#world.findMessage(this.#interaction.channelId, id);
   }
 }

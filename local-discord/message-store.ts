@@ -1,14 +1,14 @@
 /** The one place where a message enters a channel: counters move and everybody is told. */
 import type { World } from "./state.ts";
 import { type Channel, isThread, type Message, type MessageReference, type Snowflake } from "./types.ts";
-import { stopTyping } from "./typing.ts";
 
 /** Discord does not count the starter and other system messages in threads' counters. */
 const COUNTED_TYPES = [0, 19, 20, 23];
 
 export function insertMessage(world: World, channel: Channel, message: Message): void {
-  stopTyping(world, channel.id, message.author_id);
-  if (message.ephemeral_for !== undefined) world.ephemerals.set(message.id, message);
+  // They have written: nobody waits for it any more.
+  world.passing.stopTyping(channel.id, message.author_id);
+  if (message.ephemeral_for !== undefined) world.passing.addEphemeral(message);
   else {
     world.messagesOf(channel.id).set(message.id, message);
     channel.last_message_id = message.id;

@@ -182,7 +182,7 @@ export function deleteMessage(world: World, message: Message, userId: Snowflake)
 
 export function removeMessage(world: World, message: Message): void {
   for (const file of message.attachments) world.files.remove(file.id);
-  if (message.ephemeral_for !== undefined) world.ephemerals.delete(message.id);
+  if (message.ephemeral_for !== undefined) world.passing.dropEphemeral(message.id);
   else {
     world.messagesOf(message.channel_id).delete(message.id);
     const channel = world.findChannel(message.channel_id);

@@ -96,9 +96,9 @@ export class PageApi {
   /** Also dismisses what only this person sees. */
   #delete(body: unknown): void {
     const { channelId, messageId } = parseBody(schemas.message, body);
-    const own = this.#world.ephemerals.get(messageId);
+    const own = this.#world.passing.ephemerals.get(messageId);
     if (own?.ephemeral_for === this.#you) {
-      this.#world.ephemerals.delete(messageId);
+      this.#world.passing.dropEphemeral(messageId);
       return;
     }
     deleteMessage(this.#world, this.#world.getMessage(channelId, messageId), this.#you);

@@ -80,7 +80,7 @@ function hello(world: World): PageEvent {
       .filter((thread) => canView(world, data.youId, thread))
       .map(seenThread),
     commands: pageCommands(world),
-    isBotOnline: world.isBotOnline,
+    isBotOnline: world.passing.isBotOnline,
   };
 }
 

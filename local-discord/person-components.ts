@@ -92,7 +92,7 @@ export function getUsableChannel(world: World, userId: Snowflake, channelId: Sno
 }
 
 function findAnyMessage(world: World, id: Snowflake, userId: Snowflake): Message | undefined {
-  const own = world.ephemerals.get(id);
+  const own = world.passing.ephemerals.get(id);
   if (own) return own.ephemeral_for === userId ? own : undefined;
   for (const messages of world.data.messages.values()) {
     const found = messages.get(id);

@@ -97,7 +97,7 @@ export function seenThread(thread: Thread): SeenThread {
 /** Messages of a channel in order, with the person's own ephemeral ones among them. */
 export function seenMessages(world: World, channelId: Snowflake, userId?: Snowflake): SeenMessage[] {
   const shown = [...(world.data.messages.get(channelId)?.values() ?? [])];
-  const own = [...world.ephemerals.values()].filter(
+  const own = [...world.passing.ephemerals.values()].filter(
     (message) => message.channel_id === channelId && message.ephemeral_for === userId,
   );
   if (own.length > 0) shown.push(...own);

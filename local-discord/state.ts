@@ -4,6 +4,7 @@ import { refuse } from "./discord-error.ts";
 import type { FileStore } from "./file-store.ts";
 import { type Interaction, Interactions } from "./interaction-store.ts";
 import { Listeners } from "./listeners.ts";
+import { Passing } from "./passing.ts";
 import { BOT_PERMISSIONS, computePermissions, EVERYONE_PERMISSIONS, withoutSending } from "./permissions.ts";
 import type { Limits } from "./rate-limits.ts";
 import { nextSnowflake } from "./snowflake.ts";
@@ -77,12 +78,7 @@ export class World {
   readonly files: FileStore;
   readonly switches: Switches = { isMessageContentGranted: true };
   readonly interactions = new Interactions();
-  /** Messages that one person sees; they are in no channel's history and do not survive a restart. */
-  readonly ephemerals = new Map<Snowflake, Message>();
-  /** `channel user` → when they stop typing. */
-  readonly typing = new Map<string, number>();
-  /** A gateway session of the bot is connected. */
-  isBotOnline = false;
+  readonly passing = new Passing();
   readonly cdnSecret = randomBytes(32);
   #rev = 0;
   readonly #events = new Listeners<WorldEvent>();

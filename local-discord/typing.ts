@@ -13,21 +13,6 @@ export function startTyping(world: World, channel: Channel, userId: Snowflake): 
   const needed = isThread(channel) ? Permission.sendMessagesInThreads : Permission.sendMessages;
   if (!has(world.permissions(userId, channel), needed)) throw refuse(50013);
   if (isThread(channel) && channel.thread_metadata.archived) throw refuse(50083);
-  world.typing.set(`${channel.id} ${userId}`, world.now() + TYPING_MS);
+  world.passing.startTyping(channel.id, userId, world.now() + TYPING_MS);
   world.emit({ type: "typing", channelId: channel.id, userId });
-}
-
-/** They have written: nobody waits for it any more. */
-export function stopTyping(world: World, channelId: Snowflake, userId: Snowflake): void {
-  world.typing.delete(`${channelId} ${userId}`);
-}
-
-/** Those who type in a channel now. */
-export function typists(world: World, channelId: Snowflake): Snowflake[] {
-  const now = world.now();
-  for (const [key, until] of world.typing) if (until <= now) world.typing.delete(key);
-  return [...world.typing.keys()].flatMap((key) => {
-    const [place, userId] = key.split(" ");
-    return place === channelId && userId !== undefined ? [userId] : [];
-  });
 }

@@ -24,14 +24,10 @@ export function learnThreads(threads: readonly Named[]): void {
   ]);
 }
 
-/** `#12`, or its own name. An id of Discord's means nothing to a reader. */
+/** `#12`, or else its name: an id means little to a reader. */
 export function shortName({ threadId, name, number }: ShortNamed): string {
   if (number !== null) return `#${number}`;
-  return isDiscordId(threadId) ? (name ?? "") : threadId;
-}
-
-function isDiscordId(text: string): boolean {
-  return /^\d{15,20}$/.test(text);
+  return name ?? threadId;
 }
 
 /** Asks the sidecar for the names. What is drawn already stays as it is. @throws ApiError */
@@ -51,10 +47,7 @@ function wordsFor(principal: Principal): string {
     const handle = names.get(principal.discordId);
     return handle === undefined ? "somebody in Discord" : `@${handle}`;
   }
-  if (principal.kind === "thread")
-    return (
-      threadNames.get(principal.threadId) ??
-      (isDiscordId(principal.threadId) ? "a thread" : describePrincipal(principal))
-    );
+  // One that is not listed has an id alone, which may be a number of Discord's.
+  if (principal.kind === "thread") return threadNames.get(principal.threadId) ?? "a thread";
   return describePrincipal(principal);
 }
