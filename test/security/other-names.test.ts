@@ -3,14 +3,19 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { claudeEngine } from "../../agent/engines/claude/claude.ts";
 import { lookAround } from "../../agent/engines/claude/look-around.ts";
+import { SETTINGS_FILE } from "../../agent/engines/claude/settings.ts";
 import { inSandbox } from "../../agent/process/sandbox.ts";
+import { config, launch } from "../../agent/testing/thread.ts";
+import { emptyFold } from "../../shared/agent/fold.ts";
 import { STATE_FOLDER } from "../../shared/agent/markers.ts";
 import { WorkTree } from "../../shared/git/work-tree.ts";
 import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import { findSandbox } from "../../vm/agents/sandbox.ts";
 import { openBelow } from "../../vm/mcp/send-file.ts";
 import { makeReposDir } from "../../vm/state-dir.ts";
+import { ThreadFiles } from "../../vm/threads/thread-files.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const env = { PATH: process.env["PATH"] ?? "", HOME: "/root" };
@@ -81,6 +86,25 @@ describe.runIf(process.getuid?.() === 0)("a state folder with a second name", ()
       expect(spawnSync(program, args, { cwd: dir, env, encoding: "utf8" }).stdout).toBe("END\n");
     },
   );
+
+  // Promise: S6
+  test("takes no thread there, also if it was mounted after the start", ({ skip }) => {
+    needsMount(skip);
+    const files = new ThreadFiles(state);
+    for (const path of [other, join(other, "threads")]) expect(files.isShownIn(path)).toBe(true);
+    for (const path of [repos, join(repos, "shop"), `${other}s`]) expect(files.isShownIn(path)).toBe(false);
+  });
+
+  // Promise: S12
+  test("is refused to claude's own tools there too, also without a sandbox", ({ skip }) => {
+    needsMount(skip);
+    const withState = { ...config, launch: { ...config.launch, stateDir: state } };
+    const { files = {} } = claudeEngine("claude").plan({
+      ...{ config: withState, launch, fold: emptyFold(), env: { HOME: "/none" }, folder: root.path },
+    });
+    const { deny } = JSON.parse(files[SETTINGS_FILE] ?? "{}").permissions;
+    expect(deny).toEqual(expect.arrayContaining([`Read(/${other}/**)`, `Edit(/${other}/**)`]));
+  });
 
   test("is no part of what send_file sends, the trust question shows or a turn keeps", async ({ skip }) => {
     needsMount(skip);

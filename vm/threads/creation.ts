@@ -53,6 +53,11 @@ export class Creation {
     const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir, request.dirId);
+      if (files.isShownIn(path))
+        throw new AppError(
+          "invalid_directory",
+          `dir: ${JSON.stringify(request.dir)} is the sidecar's own folder.`,
+        );
       const existing = store.threads.find(threadId);
       if (existing && isOpen(existing.status)) {
         throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);

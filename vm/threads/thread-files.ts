@@ -1,5 +1,13 @@
 /** What is kept of a thread's runs: what its program is told, and one file a run with the exit code; and its log. */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type * as z from "zod";
 import {
@@ -10,12 +18,14 @@ import {
   viewSchema,
 } from "../../shared/follow/spec.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import type { TerminalLink } from "../../shared/terminal-link.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { diskFull } from "../streams/disk.ts";
 import { linksIn } from "../streams/link-addresses.ts";
 import { readLogTail } from "../streams/log-file.ts";
 import { Logs } from "../streams/logs.ts";
+import { isInside } from "./directory.ts";
 import type { RunEnd } from "./ending.ts";
 
 /** Links are looked for no further back. */
@@ -32,6 +42,11 @@ export class ThreadFiles {
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
     this.logs = new Logs(stateDir);
+  }
+
+  /** Whether a mount, one that was made after the start too, shows the state folder at a path or above it. */
+  isShownIn(path: string): boolean {
+    return findOtherNames(realpathSync(this.#stateDir)).some((other) => isInside(other.path, path));
   }
 
   /** Holds what the wrappers leave. */

@@ -6,13 +6,21 @@ import { promisify } from "node:util";
 import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { OWN_HOME } from "../../../shared/agent/paths.ts";
+import { findOtherNames } from "../../../shared/sandbox/other-names.ts";
 import type { Engine, EngineProblem, Env, LaunchRequest, Needs } from "../../engine.ts";
+import { deniedPlaces } from "./guard.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
 import { needsOf } from "./needs.ts";
 import { ClaudeSession } from "./session.ts";
 import { readConversation } from "./session-file.ts";
-import { findSettingsProblem, readHomeSettings, readSettings, type Settings } from "./settings.ts";
+import {
+  findSettingsProblem,
+  mergeSettings,
+  readHomeSettings,
+  readSettings,
+  type Settings,
+} from "./settings.ts";
 import { findVersionProblem } from "./version.ts";
 
 const VERSION_TIMEOUT_MS = 20_000;
@@ -27,7 +35,7 @@ export function claudeEngine(name: string): Engine {
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
     plan: (request) => ({
-      ...planLaunch(request, findSettings(request.config), readHomeSettings(configDir(request.env))),
+      ...planLaunch(request, settingsFor(request.config), readHomeSettings(configDir(request.env))),
       needs: needsIn(request),
     }),
     begin: (request) => new ClaudeSession(request, () => findSession(request.launch.sessionId, request.env)),
@@ -49,6 +57,14 @@ async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProbl
   } catch (error) {
     return findVersionProblem(program, error as NodeJS.ErrnoException);
   }
+}
+
+/** The person's own, and what the mounts of this moment show of the state folder in other places. */
+function settingsFor(config: ThreadConfig): Settings {
+  const { stateDir } = config.launch;
+  const deny = stateDir === undefined ? [] : deniedPlaces(findOtherNames(stateDir));
+  const theirs = findSettings(config);
+  return deny.length === 0 ? theirs : mergeSettings(theirs, { permissions: { deny } });
 }
 
 /** None if they can't be read: the check says so before the program is told anything. */

@@ -26,8 +26,20 @@ const DENIED = [
 /** @param stateDir undefined if nobody says where it is */
 export function deniedRules(stateDir: string | undefined): string[] {
   if (stateDir === undefined) return [];
-  const root = stateDir.replace(/[\\*?[\]()!#]/g, "\\$&");
+  const root = escaped(stateDir);
   return DENIED.flatMap((pattern) => [`Read(/${root}/${pattern})`, `Edit(/${root}/${pattern})`]);
+}
+
+/** Places that show the state folder, or a part of it, under another name: nothing is to be worked on there. */
+export function deniedPlaces(places: readonly { path: string; isFolder: boolean }[]): string[] {
+  return places.flatMap(({ path, isFolder }) => {
+    const pattern = `/${escaped(path)}${isFolder ? "/**" : ""}`;
+    return [`Read(${pattern})`, `Edit(${pattern})`];
+  });
+}
+
+function escaped(path: string): string {
+  return path.replace(/[\\*?[\]()!#]/g, "\\$&");
 }
 
 /** What it can do by itself, read included: a thread that text from outside has got into asks about each. */
