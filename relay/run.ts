@@ -2,7 +2,7 @@
 import type { FixedChannel } from "../shared/channel-api.ts";
 import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
-import { Releasers } from "../shared/lifecycle.ts";
+import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
 import type { RelayConfig } from "./config.ts";
@@ -172,7 +172,10 @@ function openRooms(
   releasers.add("what needs people", () => channels.close());
   const isServed = (channelId: DiscordId) => channels.find(channelId) !== undefined;
   const threadMaker = new ThreadMaker({ api, ...place, isServed, now });
-  const threads = new Threads({ ...shared, channels, botId, isAnsi, log });
+  const threads = new Threads({
+    ...{ ...shared, channels, botId, isAnsi, log },
+    refreshChannels: () => refreshChannels(),
+  });
   const endings = new Endings({ vm, threads, api, log, signal });
   const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
   const homes = new Homes({ vm, threads, channels, threadMaker, api, ...place });
@@ -188,9 +191,11 @@ function openRooms(
     ...place,
   });
   const refreshChannels = async () => {
-    const served = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    const { on, back } = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
     await access.refresh();
-    return channelMessages.catchUp(served);
+    await channelMessages.catchUp(on);
+    threads.onChannelsBack(back.map(({ id }) => id));
+    if (back.length > 0) await recoverAll();
   };
   const speaker = new Speaker({ vm, channels, ...place });
   const poller = new Poller({
@@ -202,7 +207,12 @@ function openRooms(
     await whoMay.tell();
     await access.refresh();
     await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
-    await recover({ api, vm, threads, endings, inputs, homes, channels, channelMessages, absent, ...place });
+    await recoverAll();
+  };
+  const recovering = new KeyedQueue();
+  const recoverAll = () => {
+    const found = { threads, endings, inputs, homes, channels, channelMessages, absent };
+    return recovering.run("recover", () => recover({ api, vm, ...found, ...place }));
   };
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());

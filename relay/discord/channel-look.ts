@@ -18,8 +18,10 @@ const NEEDED = [
 const MAX_NAME = 100;
 
 export interface Seen extends ChannelPlace {
-  /** It is gone, or out of the bot's sight. */
+  /** Its threads can't be looked up: it is gone, or out of the bot's sight. */
   isLost: boolean;
+  /** Discord has it no more. */
+  isGone: boolean;
 }
 
 /** Looks that were begun together: server and roles are asked for once. */
@@ -39,11 +41,11 @@ export class ChannelLooks {
 
   /** @throws what Discord fails with; a refusal is what was seen */
   async look(channelId: DiscordId): Promise<Seen> {
-    const lost = (problem: string) => ({ name: null, problem, isLost: true });
+    const lost = (problem: string, isGone: boolean) => ({ name: null, problem, isLost: true, isGone });
     try {
       const place = await this.#api.read(placeSchema, Routes.channel(channelId));
       const name = place.name ? clip(cleanLine(place.name), MAX_NAME) : null;
-      const seen = (problem: string | null) => ({ name, problem, isLost: false });
+      const seen = (problem: string | null) => ({ name, problem, isLost: false, isGone: false });
       if (place.guild_id !== this.#guildId) return seen("It is of another server than the first channel.");
       if (!TEXT_CHANNELS.includes(place.type)) return seen("It is no text channel.");
       this.#own ??= this.#lookAtSelf();
@@ -54,8 +56,8 @@ export class ChannelLooks {
       return seen(missingText(missing));
     } catch (error) {
       const refusal = findRefusal(error);
-      if (refusal === "unknown channel") return lost("Discord has no such channel, or not any more.");
-      if (refusal === "forbidden") return lost("I may not see it: give me View Channel there.");
+      if (refusal === "unknown channel") return lost("Discord has no such channel, or not any more.", true);
+      if (refusal === "forbidden") return lost("I may not see it: give me View Channel there.", false);
       throw error;
     }
   }

@@ -20,6 +20,9 @@ export interface ChannelsOptions extends Omit<ChannelOptions, "channelId" | "isM
   log: Log;
 }
 
+/** Lost, back and lost again within an hour, a channel is told once. */
+const HOUR_MS = 3_600_000;
+
 /** One that is served. */
 export interface ServedChannel {
   readonly id: DiscordId;
@@ -28,6 +31,17 @@ export interface ServedChannel {
   readonly channel: Channel;
   /** Why it can't be served now. */
   readonly problem: string | null;
+  /** Its Discord threads can't be looked up either: it is gone, or out of the bot's sight. */
+  readonly isLost: boolean;
+  readonly isGone: boolean;
+}
+
+/** What the rows, and Discord, have said. */
+export interface Refreshed {
+  /** Those in which a message does something from now on, and did nothing before. */
+  on: readonly ServedChannel[];
+  /** Those that can be served again. */
+  back: readonly ServedChannel[];
 }
 
 /** Told before a channel's settings count. @param before undefined if it was not served */
@@ -44,7 +58,8 @@ export class Channels {
   constructor(options: ChannelsOptions) {
     this.#options = options;
     const row = { ...options.fixed, isFixed: true, name: null, problem: null };
-    this.#served.set(options.fixed.id, { id: row.id, row, problem: null, channel: this.#open(row.id) });
+    const seen = { problem: null, isLost: false, isGone: false };
+    this.#served.set(options.fixed.id, { id: row.id, row, ...seen, channel: this.#open(row.id) });
   }
 
   /** The state of the sidecar's rows when they were read last. */
@@ -92,29 +107,28 @@ export class Channels {
     return (owner === undefined || owner.problem !== null ? this.first : owner.id) === mine;
   }
 
-  /**
-   * Reads the rows, looks at the channels at Discord, and serves those.
-   * @returns those that can be served from now on, and could not before
-   */
-  refresh(beforeSettings: BeforeSettings): Promise<ServedChannel[]> {
+  /** Reads the rows, looks at the channels at Discord, and serves those. */
+  refresh(beforeSettings: BeforeSettings): Promise<Refreshed> {
     return this.#queue.run("refresh", () => this.#refresh(beforeSettings));
   }
 
-  async #refresh(beforeSettings: BeforeSettings): Promise<ServedChannel[]> {
+  async #refresh(beforeSettings: BeforeSettings): Promise<Refreshed> {
     const { vm, log } = this.#options;
     const { channels: rows, state } = await vm.channels.list();
     const looks = new ChannelLooks(this.#options);
     const before = this.#served;
     const served = new Map<string, ServedChannel>();
+    const places: (() => Promise<void>)[] = [];
     for (const row of rows) {
       const seen = await looks.look(row.id);
       const known = before.get(row.id);
       const channel = known?.channel ?? this.#open(row.id);
-      const now = { id: row.id, row, channel, problem: seen.problem };
+      const { problem, isLost, isGone } = seen;
+      const now = { id: row.id, row, channel, problem, isLost, isGone };
       await this.#tellSettings(now, known, beforeSettings);
       served.set(row.id, now);
       if (this.#isStarted && !known) channel.start();
-      await this.#note(row, seen);
+      places.push(() => this.#note(row, seen));
     }
     this.#served = served;
     this.#state = state;
@@ -122,9 +136,16 @@ export class Channels {
       log.info({ channelId: id }, "a channel is not served any more");
       await channel.close();
     }
+    // Noted after it was told: a relay that dies in between tells it under the same name, which is told once.
     await this.#tellLost(rows);
+    for (const note of places) await note();
     const isOn = (one: ServedChannel | undefined) => one?.problem === null && one.row.mode !== "off";
-    return [...served.values()].filter((now) => isOn(now) && !isOn(before.get(now.id)));
+    const now = [...served.values()];
+    const couldNot = ({ id }: ServedChannel) => (before.get(id)?.problem ?? null) !== null;
+    return {
+      on: now.filter((one) => isOn(one) && !isOn(before.get(one.id))),
+      back: now.filter((one) => one.problem === null && couldNot(one)),
+    };
   }
 
   start(): void {
@@ -156,6 +177,7 @@ export class Channels {
 
   /** Whether a channel is gone from Discord: then its threads are too, and nobody has ended them. */
   async isGone(channelId: DiscordId): Promise<boolean> {
+    if (this.find(channelId)?.isGone) return true;
     return (await this.#options.api.findChannel(channelId)) === undefined;
   }
 
@@ -193,7 +215,8 @@ export class Channels {
       if (other === row.id) continue;
       const called = row.name === null ? row.id : `#${row.name}`;
       const text = `⚠️ I can't serve ${called}: ${problem} What runs in its threads goes on, and its settings stay; \`/here\` or \`threadmux channel list\` shows them.`;
-      await this.say(other, `lost.${row.id}.${Date.now()}`, { text }).catch((error: unknown) => {
+      const hour = Math.floor(this.#options.now() / HOUR_MS);
+      await this.say(other, `lost.${row.id}.${hour}`, { text }).catch((error: unknown) => {
         if (findRefusal(error) === undefined) throw error;
         this.#options.log.warn({ channelId: row.id, err: error }, "could not say that a channel is lost");
       });

@@ -59,8 +59,10 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   await Promise.all(
     open.map((thread) => recoverThread(options, thread, active.get(thread.threadId), found(thread.threadId))),
   );
+  // Of a channel that is lost nothing can be looked up; once it is back, its threads are looked up as all are.
+  const isLost = (thread: Thread) => options.channels.find(channelIdOf(thread))?.isLost === true;
   const isAbsent = (thread: Thread): thread is ThreadInDiscord =>
-    isInDiscord(thread) && !active.has(thread.threadId);
+    isInDiscord(thread) && !active.has(thread.threadId) && !isLost(thread);
   absent.lookUp(
     open
       .filter(isAbsent)

@@ -11,7 +11,9 @@ import type { Channels } from "./channels.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
-  channels: Pick<Channels, "say" | "poke" | "first" | "isGone">;
+  channels: Pick<Channels, "say" | "poke" | "first" | "isGone" | "find">;
+  /** Looks at the channels at Discord: resolves once it is known, and told, which the bot can't serve. */
+  refreshChannels: () => Promise<void>;
 }
 
 export class Threads {
@@ -104,6 +106,18 @@ export class Threads {
     this.#onChanged();
   }
 
+  /** The bot may write in these channels again: what was refused there is shown now. */
+  onChannelsBack(channelIds: readonly DiscordId[]): void {
+    for (const id of channelIds) this.#reported.delete(id);
+    const paused = this.list().filter((live) => live.paused === FORBIDDEN);
+    const back = paused.filter(({ channelId }) => channelId !== undefined && channelIds.includes(channelId));
+    for (const live of back) {
+      live.paused = undefined;
+      live.delivery.resume();
+    }
+    if (back.length > 0) this.#onChanged();
+  }
+
   /** Whoever renames a Discord thread renames it everywhere. */
   noteName({ id, name }: ChannelInfo): void {
     const live = this.#live.get(id);
@@ -128,7 +142,7 @@ export class Threads {
         live.paused = `the thread is ${refusal}`;
         return;
       case "forbidden":
-        live.paused = "the bot may not write there";
+        live.paused = FORBIDDEN;
         return this.#reportForbidden(live);
       case "unknown message":
       case "has a thread":
@@ -147,10 +161,13 @@ export class Threads {
   }
 
   async #reportForbidden({ threadId, channelId }: LiveThread): Promise<void> {
-    const { channels, log } = this.#options;
+    const { channels, refreshChannels, log } = this.#options;
     const place = channelId ?? channels.first;
     if (this.#reported.has(place)) return;
     this.#reported.add(place);
+    // Mostly it is the whole channel, of which it is told with what the bot lacks there.
+    await refreshChannels();
+    if (channels.find(channelId)?.problem != null) return;
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
     try {
       await channels.say(place, `forbidden.${threadId}`, { text: content });
@@ -160,6 +177,8 @@ export class Threads {
     }
   }
 }
+
+const FORBIDDEN = "the bot may not write there";
 
 /** Why a thread is not streamed; undefined where it can be, also by bringing it back. */
 export function findPause(channel: ChannelInfo): string | undefined {
