@@ -7,6 +7,7 @@ import { createLog, type Log } from "../shared/log.ts";
 import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
 import type { RelayConfig } from "./config.ts";
 import { DiscordApi } from "./discord/api.ts";
+import { Attended } from "./discord/attended.ts";
 import { listen, registerCommands } from "./discord/bot.ts";
 import { type Budget, createBudget } from "./discord/budget.ts";
 import { Cdn } from "./discord/cdn.ts";
@@ -19,6 +20,7 @@ import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
 import { Access } from "./threads/access.ts";
+import { ActiveThreads } from "./threads/active-threads.ts";
 import { AllMessages } from "./threads/all-messages.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channels } from "./threads/channels.ts";
@@ -66,7 +68,11 @@ export async function runRelay(
     const rolesOf = (userId: string) => known.access?.rolesOf(userId);
     const client = new SidecarClient({ url: config.vmUrl, token: config.relayToken, rolesOf });
     const vm = new Vm(client);
-    const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
+    const { discord, failed, budget, attended, requests, api } = await connect(config, {
+      releasers,
+      stop,
+      log,
+    });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
       const findProblem = (error: unknown) => findStartProblem(error, what);
       return untilItWorks({ what, log, signal: stop.signal, findProblem }, work);
@@ -78,7 +84,9 @@ export async function runRelay(
       return found?.isThread() ? (found.parentId ?? undefined) : undefined;
     };
     const place = { guildId, botId, findParent, signal: stop.signal, log };
-    const rooms = openRooms(config, { client, vm, api, budget, place, releasers, now, waitScale });
+    const rooms = openRooms(config, {
+      ...{ client, vm, api, budget, attended, place, releasers, now, waitScale },
+    });
     const { access, threads, absent, inputs, channels, poller, findAll } = rooms;
     known.access = access;
     const what = "find the open threads";
@@ -136,6 +144,7 @@ interface Foundations {
   vm: Vm;
   api: DiscordApi;
   budget: Budget;
+  attended: Attended;
   place: {
     guildId: string;
     botId: string;
@@ -152,7 +161,7 @@ interface Foundations {
 /** All that serves threads and channels, made and not started. */
 function openRooms(
   config: RelayConfig,
-  { client, vm, api, budget, place, releasers, now, waitScale }: Foundations,
+  { client, vm, api, budget, attended, place, releasers, now, waitScale }: Foundations,
 ) {
   const { listMinutes, isAnsi } = config;
   const { botId, guildId, findParent, signal, log } = place;
@@ -161,11 +170,8 @@ function openRooms(
   const whoMay = new WhoMay({ client, people, channel: fixed, log });
   const channelOf = (placeId: string) => findParent(placeId) ?? placeId;
   const access = new Access({
-    vm,
-    people,
-    guildId,
+    ...{ vm, people, guildId, channelOf },
     findRoles: (userId) => api.findRoles(guildId, userId),
-    channelOf,
   });
   const shared = { vm, api, budget, now, waitScale };
   const channels = new Channels({ ...shared, ...place, fixed, access });
@@ -176,16 +182,14 @@ function openRooms(
     ...{ ...shared, channels, botId, isAnsi, log },
     refreshChannels: () => refreshChannels(),
   });
+  const activeThreads = new ActiveThreads({ api, budget, attended, threads, botId, now, log });
   const endings = new Endings({ vm, threads, api, log, signal });
   const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
   const homes = new Homes({ vm, threads, channels, threadMaker, api, ...place });
   const files = new PersonFiles(new Cdn(config.discordApiUrl, signal));
   const ended = new EndedThreads({ api, vm, beginnings, channels, endings, files, botId, log });
   const absent = new AbsentThreads({ api, log });
-  const inputs = new Inputs({
-    ...{ api, threads, files, ended, absent, access, log, now },
-    signal,
-  });
+  const inputs = new Inputs({ api, threads, files, ended, absent, access, log, now, signal });
   const channelMessages = new AllMessages({
     ...{ api, vm, threads, beginnings, inputs, channels, access, now },
     ...place,
@@ -211,7 +215,7 @@ function openRooms(
   };
   const recovering = new KeyedQueue();
   const recoverAll = () => {
-    const found = { threads, endings, inputs, homes, channels, channelMessages, absent };
+    const found = { threads, endings, inputs, homes, channels, channelMessages, absent, activeThreads };
     return recovering.run("recover", () => recover({ api, vm, ...found, ...place }));
   };
   const screenshots = new Screenshots();
@@ -220,8 +224,11 @@ function openRooms(
   const here = new Here({ channels, access, refreshChannels });
   const forCommands = { channels, here, refreshChannels, beginnings, endings, screenshots };
   const context = { vm, threads, ...forCommands, access, listMinutes, now };
-  const met = (discordId: string, name: string) => whoMay.note(discordId, name);
-  return { ...rooms, access, context, met };
+  const met = (discordId: string, name: string, placeId: string | null) => {
+    whoMay.note(discordId, name);
+    if (placeId !== null && access.may(discordId, "read", placeId)) attended.note(placeId);
+  };
+  return { ...rooms, access, activeThreads, context, met };
 }
 
 /** Who has a role by the relay's own settings. */
@@ -262,11 +269,12 @@ async function connect(
   const discord = await logIn(config, log);
   releasers.add("discord", () => discord.destroy());
   const failed = watchConnection(discord, log);
-  const budget = createBudget();
+  const attended = new Attended();
+  const budget = createBudget({ isAttended: (threadId) => attended.has(threadId) });
   const rest = createRest(discord.rest, config.discordToken);
   releasers.add("request handlers", () => rest.close());
   for (const source of [rest.rest, discord.rest]) onGlobalLimit(source, budget.slowDown);
   const requests = new Requests(stop.signal, budget.pass);
   const api = new DiscordApi(rest.rest, requests);
-  return { discord, failed, budget, requests, api };
+  return { discord, failed, budget, attended, requests, api };
 }

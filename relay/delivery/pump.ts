@@ -30,6 +30,7 @@ export interface PumpOptions {
   budget: Budget;
   /** Whose share of the budget it takes. */
   owner: string;
+  threadId: string;
   log: Log;
   now: () => number;
 }
@@ -100,7 +101,7 @@ export class Pump {
 
   /** @returns whether there was nothing to do. */
   async #step(): Promise<boolean> {
-    const { prepare, next, budget, owner, now } = this.#options;
+    const { prepare, next, budget, owner, threadId, now } = this.#options;
     await prepare();
     const step = next();
     if (!step) return true;
@@ -117,8 +118,7 @@ export class Pump {
         const step = next();
         if (step && step !== "again" && step.at <= now()) await step.run();
       },
-      owner,
-      this.#stop.signal,
+      { owner, threadId, signal: this.#stop.signal },
     );
     return false;
   }

@@ -116,10 +116,7 @@ export class ThreadDelivery<Reply> {
         options.onRefused(refusal);
       },
       comeBack: () => this.#comeBack(),
-      budget,
-      owner,
-      log,
-      now,
+      ...{ budget, owner, threadId, log, now },
     });
   }
 

@@ -267,6 +267,14 @@ export class DiscordApi {
     );
   }
 
+  /** Archives a thread that was idle for so many minutes, as Discord itself would after that time. */
+  async archiveIdle(threadId: DiscordId, idleMinutes: 60 | 1440): Promise<void> {
+    const body = { archived: true, auto_archive_duration: idleMinutes };
+    await this.#requests.call(z.unknown(), (signal) =>
+      this.#rest.patch(Routes.channel(threadId), { body, signal }),
+    );
+  }
+
   async deleteChannel(channelId: DiscordId): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channel(channelId), { signal }),

@@ -17,6 +17,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Right } from "../../shared/rights.ts";
 import type { ActionContext } from "../actions/frame/action.ts";
 import type { Access } from "../threads/access.ts";
+import type { ActiveThreads } from "../threads/active-threads.ts";
 import type { AllMessages } from "../threads/all-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
@@ -59,8 +60,9 @@ export interface BotOptions {
   context: CommandContext;
   threadMaker: ThreadMaker;
   access: Access;
-  /** Somebody wrote or pressed something; `name` is what Discord calls them. */
-  met: (discordId: string, name: string) => void;
+  /** Somebody wrote or pressed something somewhere; `name` is what Discord calls them. */
+  met: (discordId: string, name: string, channelId: string | null) => void;
+  activeThreads: ActiveThreads;
   /** The gateway has made a new session: what happened in between was not told. */
   onReconnected: () => Promise<void>;
   log: Log;
@@ -103,13 +105,14 @@ export function listen(options: BotOptions): void {
 
 async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
   const { access, inputs, channelMessages, context, threadMaker, met } = options;
+  options.activeThreads.hear(name, data);
   const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE": {
       const message = messageSchema.parse(data);
       const { id, username, global_name } = message.author;
       if (message.member) access.note(id, message.member.roles);
-      if (username !== undefined) met(id, global_name ?? username);
+      if (username !== undefined) met(id, global_name ?? username, message.channel_id);
       return (channelMessages.find(message.channel_id) ?? inputs).take(message);
     }
     case "MESSAGE_UPDATE": {
@@ -157,7 +160,7 @@ async function handleInteraction(interaction: Interaction, bot: BotOptions): Pro
   bot.access.note(user.id, rolesOf(interaction));
   // All that follows is asked of the sidecar in this person's name.
   const options = { ...bot, context: { ...bot.context, vm: bot.context.vm.as(user.id) } };
-  bot.met(user.id, user.displayName);
+  bot.met(user.id, user.displayName, interaction.channelId);
   const right = rightFor(interaction);
   try {
     bot.access.judge(user.id, right, placeOf(interaction));

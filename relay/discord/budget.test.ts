@@ -34,10 +34,13 @@ test("one person's twenty floods leave another person as much as one flood would
   let isOver = false;
   const stream = async (owner: keyof typeof counts) => {
     while (!isOver) {
-      await budget.run(async () => {
-        counts[owner] += 1;
-        isOver = counts.many + counts.one >= 60;
-      }, owner);
+      await budget.run(
+        async () => {
+          counts[owner] += 1;
+          isOver = counts.many + counts.one >= 60;
+        },
+        { owner },
+      );
     }
   };
   await Promise.all([...Array.from({ length: 20 }, () => stream("many")), stream("one")]);
@@ -84,13 +87,31 @@ test("whoever leaves while a global 429 holds everything up waits no longer, and
   const leaving = new AbortController();
   const ran: string[] = [];
   const note = (name: string) => async () => void ran.push(name);
-  const left = budget.run(note("left"), "", leaving.signal);
-  const stays = budget.run(note("stays"), "", new AbortController().signal);
+  const left = budget.run(note("left"), { signal: leaving.signal });
+  const stays = budget.run(note("stays"), { signal: new AbortController().signal });
   leaving.abort();
   await left;
-  await budget.run(note("late"), "", leaving.signal);
+  await budget.run(note("late"), { signal: leaving.signal });
   expect(ran).toEqual([]);
   now += 300;
   await stays;
   expect(ran).toEqual(["stays"]);
+});
+
+test("a thread with a person in it goes before its owner's floods, and before others' threads with nobody in them", async () => {
+  const budget = createBudget({
+    requestsPerSecond: 60,
+    streamsPerSecond: 40,
+    isAttended: (id) => id === "here",
+  });
+  const order: string[] = [];
+  const step = (owner: string, threadId: string) =>
+    budget.run(async () => void order.push(`${owner} ${threadId}`), { owner, threadId });
+  const steps = [
+    ...Array.from({ length: 3 }, (_, i) => step("other", `flood ${i}`)),
+    ...Array.from({ length: 3 }, (_, i) => step("me", `flood ${i}`)),
+    step("me", "here"),
+  ];
+  await Promise.all(steps);
+  expect(order.slice(0, 3)).toEqual(["me here", "other flood 0", "me flood 0"]);
 });

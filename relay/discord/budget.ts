@@ -5,12 +5,11 @@ import { FairQueue } from "./fair-queue.ts";
 
 export interface Budget {
   /**
-   * Runs `task`, one step of streaming, when its turn has come. People take turns, and each person's threads do:
-   * twenty floods of one person leave every other person as large a share as one flood would.
-   * @param owner the person whose thread it is.
-   * @param signal ends the wait: a task that has not begun by then is never run, and undefined is its result.
+   * Runs `task`, one step of streaming, when its turn has come. People take turns over all channels, and each person's
+   * threads do: forty floods of one person leave every other person as large a share as one flood would.
+   * @returns undefined if it was never run, because the signal came before
    */
-  run: <T>(task: () => Promise<T>, owner?: string, signal?: AbortSignal) => Promise<T | undefined>;
+  run: <T>(task: () => Promise<T>, share?: Share) => Promise<T | undefined>;
   /** Whether steps wait for their turn: what is mere comfort is left out then. */
   isBusy: () => boolean;
   /** Resolves when one more request may be made; what people wait for passes ahead of the streams. */
@@ -23,6 +22,16 @@ export interface Budget {
   slowDown: (retryAfterMs: number) => void;
 }
 
+/** Whose part of the budget a step takes. */
+export interface Share {
+  /** The person whose thread it is. */
+  owner?: string;
+  /** In which it is a step; one at a time. */
+  threadId?: string;
+  /** Ends the wait. */
+  signal?: AbortSignal;
+}
+
 export interface BudgetOptions {
   /** For everything. */
   requestsPerSecond?: number;
@@ -30,6 +39,8 @@ export interface BudgetOptions {
   streamsPerSecond?: number;
   /** In milliseconds, of a clock that nobody sets. */
   now?: () => number;
+  /** Whether a person is in that thread now: its steps go before the rest of its owner's, and its owner before others. */
+  isAttended?: (threadId: string) => boolean;
 }
 
 const SLOW_MS = 30_000;
@@ -44,6 +55,7 @@ export function createBudget({
   requestsPerSecond = 43,
   streamsPerSecond = 38,
   now = () => performance.now(),
+  isAttended = () => false,
 }: BudgetOptions = {}): Budget {
   const start = (perSecond: number) => {
     const leave = pThrottle({ limit: BUNCH, interval: (BUNCH * 1_000) / perSecond, strict: true })(
@@ -58,7 +70,7 @@ export function createBudget({
   const pass = start(requestsPerSecond);
   const normal = start(streamsPerSecond);
   const slow = start(streamsPerSecond / 2);
-  const waiting = new FairQueue<() => void>();
+  const waiting = new FairQueue<() => void>(isAttended);
   let pausedUntil = 0;
   let slowUntil = 0;
   /** Makes one place, and gives it to whoever's turn it is by then. */
@@ -70,7 +82,7 @@ export function createBudget({
     waiting.shift()?.();
   };
   return {
-    run: async (task, owner = "", signal) => {
+    run: async (task, { owner = "", threadId = "", signal } = {}) => {
       if (signal?.aborted) return undefined;
       // As many places are made as tasks wait, so every task gets one; the place of one that has left stays empty.
       await new Promise<void>((resolve) => {
@@ -78,7 +90,7 @@ export function createBudget({
           signal?.removeEventListener("abort", done);
           resolve();
         };
-        waiting.push(owner, done);
+        waiting.push(owner, done, threadId);
         onAbort(signal, done);
         void makePlace();
       });

@@ -43,3 +43,33 @@ test("nobody waits longer than one turn of everybody else", () => {
     }),
   );
 });
+
+test("what goes first does so among its owner's, and brings its owner forward once a round", () => {
+  const queue = new FairQueue<string>((place) => place.startsWith("!"));
+  for (const item of ["a1", "a2", "a!3", "a!4", "b1", "b2", "c1", "c2", "d!1"])
+    queue.push(item.slice(0, 1), item, item.slice(1));
+  const taken: (string | undefined)[] = [];
+  for (let i = 0; i < 9; i++) taken.push(queue.shift());
+  // a and d come before b and c, each once; then b and c have their turn before a's second.
+  expect(taken).toEqual(["a!3", "d!1", "b1", "c1", "a!4", "b2", "c2", "a1", "a2"]);
+});
+
+test("whoever has much that goes first gets no more turns than anybody else, and nobody is left out", () => {
+  const owners = ["a", "b", "c", "d", "e"];
+  fc.assert(
+    fc.property(fc.array(fc.subarray(owners), { minLength: 1, maxLength: 60 }), (rounds) => {
+      let first: string[] = [];
+      const queue = new FairQueue<string>((place) => first.includes(place));
+      const counts = new Map(owners.map((owner) => [owner, 0]));
+      // All have always something waiting: who goes first changes all the time.
+      for (const owner of owners) for (let i = 0; i < 200; i++) queue.push(owner, owner, owner);
+      for (const now of rounds) {
+        first = now;
+        const taken = queue.shift() ?? "";
+        counts.set(taken, (counts.get(taken) ?? 0) + 1);
+      }
+      const shares = [...counts.values()];
+      expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(2);
+    }),
+  );
+});

@@ -10,6 +10,7 @@ import { findRefusal } from "../discord/refusals.ts";
 import { channelIdOf, isInDiscord, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Absent, AbsentThreads } from "./absent-threads.ts";
+import type { ActiveThreads } from "./active-threads.ts";
 import type { AllMessages } from "./all-messages.ts";
 import type { Channels } from "./channels.ts";
 import { isAsking } from "./ended.ts";
@@ -29,6 +30,7 @@ export interface RecoveryOptions {
   channelMessages: AllMessages;
   channels: Channels;
   absent: AbsentThreads;
+  activeThreads: Pick<ActiveThreads, "reset">;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -49,6 +51,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   const listAll = () => Promise.all([vm.listThreads(), vm.listLedgers()]);
   let [open, ledgers] = await listAll();
   const channels = await api.listActiveThreads(guildId);
+  options.activeThreads.reset(channels);
   const active = new Map<ThreadName, ChannelInfo>(channels.map((channel) => [channel.id, channel]));
   const known = channels.filter(({ id }) => !channelMessages.isAwaited(id));
   if (await homes.recover(open, known)) [open, ledgers] = await listAll();
