@@ -11,6 +11,7 @@ import { bundlePrograms } from "../test/support/programs.ts";
 import { beginRun } from "../test/support/reaper.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
 import { closedBuckets } from "./relay/closed.ts";
+import { floods, lostChannels } from "./relay/fair.ts";
 import type { Figure } from "./relay/figures.ts";
 import { floodBeside } from "./relay/flood.ts";
 import { hostile } from "./relay/hostile.ts";
@@ -30,6 +31,8 @@ const rows: Record<string, Row> = {
   "flood-beside": floodBeside(9, 50),
   flood: floodBeside(0, 50),
   "small-flood": floodBeside(0, 4),
+  floods,
+  "lost-channels": lostChannels,
   closed: closedBuckets,
   hostile,
   screenshots: pictures,

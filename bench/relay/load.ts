@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type LocalDiscord, runLocalDiscord } from "../../local-discord/run.ts";
+import { channels as served } from "../../shared/protocol/channels.ts";
 import { STAND_IN } from "../../test/support/agents.ts";
 import { relayConfigFor } from "../../test/support/relay-config.ts";
 import { makeRelayProcess, type RelayProcess } from "../../test/support/relay-process.ts";
@@ -27,6 +28,8 @@ export interface Load {
   sidecar: Awaited<ReturnType<typeof spawnSidecar>>;
   relay: RelayProcess;
   threadIds: string[];
+  /** The first is the one that the relay's settings name. */
+  channelIds: string[];
   /** Milliseconds from printed to visible, by thread. */
   latencies: Map<string, number[]>;
   /** Ends all printing and waits until every thread shows its log. */
@@ -48,32 +51,53 @@ export function printer(i: number, intervalMs = 100): string {
   ].join("\n");
 }
 
+/** A thread of a load. */
+export interface LoadThread {
+  command: string;
+  /** Which person's it is, and in which channel; 0 is the first. */
+  person?: number;
+  channel?: number;
+}
+
 /** @param agents the commands are prompts, for the stand-in as the agent. */
 export async function withLoad<T>(
-  commands: readonly string[],
+  commands: readonly (string | LoadThread)[],
   work: (load: Load) => Promise<T>,
-  { agents = false }: { agents?: boolean } = {},
+  { agents = false, people = 1, channels = 1 }: { agents?: boolean; people?: number; channels?: number } = {},
 ): Promise<T> {
   const agent = agents ? { AGENT_PROGRAM: STAND_IN } : {};
   const sidecar = await spawnSidecar({ MAX_THREADS: "200", MAX_AGENTS: "200", LOG_LEVEL: "info", ...agent });
   // Only the time between two logins is not Discord's: the relay is restarted again and again.
-  const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
-  const you = discord.you.id;
+  const users = Array.from({ length: people - 1 }, (_, i) => ({ name: `Person ${i + 1}` }));
+  const limits = { identify: { windowMs: 0, total: 10_000 } };
+  const discord = await runLocalDiscord({ port: 0, limits, users });
+  const ids = discord.users.map(({ id }) => id);
+  const channelIds = Array.from({ length: channels }, (_, i) =>
+    i === 0 ? discord.channelId : discord.driver.createChannel(`c${i}`).id,
+  );
   const relay = makeRelayProcess(PROGRAM, relayConfigFor(sidecar, discord), sidecar.folders.home);
   try {
-    await sidecar.client.putPeople([{ id: you, role: "maker" }]);
+    await sidecar.client.putPeople(ids.map((id) => ({ id, role: "maker" })));
     const threadIds: string[] = [];
-    for (const [i, command] of commands.entries()) {
-      const { id } = discord.driver.createThread(you, `thread ${i}`);
-      await sidecar.as(you).createThread({
+    for (const [i, wanted] of commands.entries()) {
+      const {
+        command,
+        person = 0,
+        channel = 0,
+      }: LoadThread = typeof wanted === "string" ? { command: wanted } : wanted;
+      const [owner = "", parentId = ""] = [ids[person], channelIds[channel]];
+      const { id } = discord.driver.createThread(owner, `thread ${i}`, parentId);
+      await sidecar.as(owner).createThread({
         threadId: id,
         type: agents ? "agent" : "terminal",
         dir: ".",
         command,
-        home: { channelId: id },
+        home: { channelId: id, parentId },
       });
       threadIds.push(id);
     }
+    for (const channelId of channelIds.slice(1))
+      await sidecar.client.call(served.set, { channelId }, { body: { dir: "." } });
     relay.start();
     await relay.untilReady();
     const latencies = watchLatencies(discord);
@@ -100,7 +124,7 @@ export async function withLoad<T>(
       await until("equal texts", look, { timeoutMs, intervalMs: 500 }).catch(() => undefined);
       return { different };
     };
-    return await work({ discord, sidecar, relay, threadIds, latencies, finish });
+    return await work({ discord, sidecar, relay, threadIds, channelIds, latencies, finish });
   } finally {
     await relay.stop();
     await discord.close();
