@@ -19,6 +19,7 @@ export const channels = {
     status: 200,
     reply: channelsReplySchema,
     errors: [],
+    access: "console",
     isRepeatable: true,
     example: {},
   }),

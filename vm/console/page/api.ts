@@ -8,11 +8,13 @@ import type {
   TranscriptReply,
 } from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type LastWords, type Thread } from "../../../shared/api.ts";
+import type { ChannelRow } from "../../../shared/channel-api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
 import type { InputReply } from "../../../shared/input-api.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
+import { channels } from "../../../shared/protocol/channels.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
 import { engines } from "../../../shared/protocol/engines.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
@@ -69,6 +71,11 @@ export async function listLastWords(): Promise<LastWords[]> {
 /** Who in Discord has a role, and what they are called. */
 export async function listPeople(): Promise<PersonRow[]> {
   return (await callRoute(people.list, {})).people;
+}
+
+/** Those that the relay serves, the first one first. */
+export async function listChannels(): Promise<ChannelRow[]> {
+  return (await callRoute(channels.list, {})).channels;
 }
 
 /** Open asks, failures, and the turns that ended in the last day, over all agents. */

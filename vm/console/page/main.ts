@@ -2,7 +2,16 @@
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
 import { formatUse } from "../../../shared/budget.ts";
-import { ApiError, getThread, listInbox, listLastWords, listThreads, signIn, signOut } from "./api.ts";
+import {
+  ApiError,
+  getThread,
+  listChannels,
+  listInbox,
+  listLastWords,
+  listThreads,
+  signIn,
+  signOut,
+} from "./api.ts";
 import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
@@ -119,18 +128,19 @@ async function refresh(): Promise<void> {
       return;
     }
     const hasEnded = find<HTMLDetailsElement>("#ended").open;
-    const [open, ended, items, words] = await Promise.all([
+    const [open, ended, items, words, channels] = await Promise.all([
       listThreads("open"),
       hasEnded ? listThreads("ended") : [],
       listInbox(),
       lists.isSearching ? listLastWords() : [],
+      listChannels(),
     ]);
     const isNew = !isIn;
     if (isNew) await learnNames();
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
-    lists.show(open, ended, words);
+    lists.show(open, ended, { words, channels });
     inbox.show(items);
     const current = lists.findOpen(opened?.threadId);
     find("#end").hidden = !current;

@@ -1,9 +1,11 @@
 /** What those who act are called in the page. */
 import type { Thread } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import type { PersonRow } from "../../../shared/people-api.ts";
 import { describePrincipal, type Principal, parsePrincipal, type Source } from "../../../shared/principal.ts";
 import { listPeople } from "./api.ts";
 
+let rows: readonly PersonRow[] = [];
 let names: ReadonlyMap<string, string> = new Map();
 /** By thread. */
 let threadNames: ReadonlyMap<string, string> = new Map();
@@ -30,10 +32,15 @@ export function shortName({ threadId, name, number }: ShortNamed): string {
   return name ?? threadId;
 }
 
+/** Who has a role, as the sidecar said last. */
+export function knownPeople(): readonly PersonRow[] {
+  return rows;
+}
+
 /** Asks the sidecar for the names. What is drawn already stays as it is. @throws ApiError */
 export async function learnNames(): Promise<void> {
-  const people = await listPeople();
-  names = new Map(people.flatMap(({ id, handle }) => (handle === null ? [] : [[id, handle]])));
+  rows = await listPeople();
+  names = new Map(rows.flatMap(({ id, handle }) => (handle === null ? [] : [[id, handle]])));
 }
 
 /** Somebody in Discord has an `@` before the name: it can't be taken for who they are not, such as "the owner". */

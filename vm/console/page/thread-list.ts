@@ -2,16 +2,21 @@
 import { holdsText } from "../../../shared/agent/holds.ts";
 import type { LastWords, Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
+import type { ChannelRow } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
-import { threadTree } from "../../../shared/thread-tree.ts";
+import { type Placed, threadTree } from "../../../shared/thread-tree.ts";
+import { drawChannel, drawElsewhere } from "./channel-head.ts";
+import { byChannel } from "./channels.ts";
 import { find, make } from "./dom.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
-import { learnThreads, shortName } from "./people.ts";
+import { knownPeople, learnThreads, shortName } from "./people.ts";
 import { findMatch, type Match } from "./search.ts";
 
 /** The newest ended threads; a search finds others. */
 const MAX_ENDED = 50;
 const NO_THREAD = "No thread is open. New makes one, as /terminal and /agent do in Discord.";
+
+type FindMatch = (thread: Thread) => Match | undefined;
 
 export interface ThreadListsOptions {
   /** Of the thread that is being looked at. */
@@ -28,6 +33,7 @@ export class ThreadLists {
   #ended: readonly Thread[] = [];
   /** By thread. */
   #words: ReadonlyMap<string, readonly string[]> = new Map();
+  #channels: readonly ChannelRow[] = [];
 
   constructor(options: ThreadListsOptions) {
     this.#options = options;
@@ -47,9 +53,14 @@ export class ThreadLists {
   }
 
   /** As the sidecar tells them now. @param words of a search: what threads printed last */
-  show(open: readonly Thread[], ended: readonly Thread[], words: readonly LastWords[]): void {
+  show(
+    open: readonly Thread[],
+    ended: readonly Thread[],
+    { words, channels }: { words: readonly LastWords[]; channels: readonly ChannelRow[] },
+  ): void {
     this.#words = new Map(words.map(({ threadId, lines }) => [threadId, lines]));
     this.#open = open;
+    this.#channels = channels;
     this.#ended = ended;
     learnThreads([...open, ...ended]);
     this.#draw();
@@ -93,27 +104,37 @@ export class ThreadLists {
     const isShown = (thread: Thread) => match(thread) !== undefined;
     const open = threadTree(this.#open, isShown);
     const ended = threadTree(this.#ended.filter(isShown).slice(0, MAX_ENDED));
-    this.#fill("#open-threads", open, match);
-    this.#fill("#ended-threads", ended, match);
+    this.#fill("#open-threads", this.#drawByChannel(open, match));
+    this.#fill("#ended-threads", this.#drawItems(ended, match));
     const notice = find("#list-notice");
     if (query === "") notice.textContent = this.#open.length > 0 ? "" : NO_THREAD;
     else notice.textContent = open.length + ended.length > 0 ? "" : `No thread has ${query}.`;
     notice.hidden = notice.textContent === "";
   }
 
-  #fill(
-    selector: string,
-    tree: ReturnType<typeof threadTree<Thread>>,
-    match: (thread: Thread) => Match | undefined,
-  ): void {
+  #drawByChannel(tree: readonly Placed<Thread>[], match: FindMatch): HTMLLIElement[] {
+    // Without a relay there is no channel, and nothing to tell apart.
+    if (this.#channels.length === 0) return this.#drawItems(tree, match);
+    return byChannel(tree, this.#channels)
+      .filter(({ placed }) => placed.length > 0 || !this.isSearching)
+      .flatMap(({ channel, placed }) => [
+        channel ? drawChannel(channel, knownPeople()) : drawElsewhere(),
+        ...this.#drawItems(placed, match),
+      ]);
+  }
+
+  #drawItems(tree: readonly Placed<Thread>[], match: FindMatch): HTMLLIElement[] {
     const options = { current: this.#options.current(), onChoose: this.#options.onChoose };
-    const items = tree.map(({ thread, depth }) => {
+    return tree.map(({ thread, depth }) => {
       const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
         drawThread(thread, options, match(thread)?.line),
       ]);
       item.style.setProperty("--depth", String(depth));
       return item;
     });
+  }
+
+  #fill(selector: string, items: readonly HTMLLIElement[]): void {
     const list = find(selector);
     // Left alone while nothing has changed: a press or a selection in it goes on.
     const isSame =
