@@ -28,6 +28,7 @@ test("streams share their part of the second in turn, and never get more", async
   expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
 });
 
+// Promise: R27
 test("one person's twenty floods leave another person as much as one flood would", async () => {
   const budget = createBudget({ requestsPerSecond: 60, streamsPerSecond: 40 });
   const counts = { many: 0, one: 0 };

@@ -54,6 +54,7 @@ test("what goes first does so among its owner's, and brings its owner forward on
   expect(taken).toEqual(["a!3", "d!1", "b1", "c1", "a!4", "b2", "c2", "a1", "a2"]);
 });
 
+// Promise: R27
 test("whoever has much that goes first gets no more turns than anybody else, and nobody is left out", () => {
   const owners = ["a", "b", "c", "d", "e"];
   fc.assert(

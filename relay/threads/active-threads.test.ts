@@ -56,6 +56,7 @@ function start({ attended = [] as string[], running = [] as string[], refuse = [
   return { active, archived };
 }
 
+// Promise: R28
 test("up to 900 active ones stay; beyond, those go in which nothing runs, the quietest first", async () => {
   const busy = Array.from({ length: 896 }, (_, i) => made(i, 5));
   const [recent, old, oldest, runs] = [made(901, 70), made(902, 90), made(903, 500), made(904, 9_000)];
