@@ -1,9 +1,10 @@
 /** Channels as rows on the sidecar: what is set of each, by whom, and what is refused. */
-import { mkdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ChannelRow } from "../../shared/channel-api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import { sha256Of, trustedNote } from "../../shared/directives/trusted.ts";
 import { channels } from "../../shared/protocol/channels.ts";
 import type { SentBody } from "../../shared/protocol/route.ts";
 import { buildCli } from "../support/cli.ts";
@@ -59,6 +60,25 @@ test("one is served with what is named of it; the rest stays, and a choice is ta
   await sidecar.restart();
   ({ client } = sidecar);
   expect(await listOf(client)).toEqual(listed);
+});
+
+test("a directory that does not have the channel's directive is refused, until the directive is taken back", async () => {
+  const folder = join(sidecar.reposDir, "shop", ".claude", "agents");
+  mkdirSync(folder, { recursive: true });
+  const body = "---\nname: till\ndescription: Counts\n---\nCount.\n";
+  writeFileSync(join(folder, "till.md"), body);
+  // As a person's yes to the trust question leaves it.
+  const shown = { path: join(folder, "till.md"), sha256: sha256Of(Buffer.from(body)) };
+  const note = trustedNote(join(sidecar.stateDir, "trust"), shown);
+  mkdirSync(dirname(note), { recursive: true });
+  writeFileSync(note, "{}");
+  await set(client, SHOP, { dir: "shop", directive: "till" });
+  for (const request of [{ dir: "infra" }, { directive: "none" }, { dir: "infra", directive: "till" }]) {
+    const { message } = await refusal(set(client, SHOP, request));
+    expect(message).toMatch(/^directive: the directory (shop|infra) has none called (till|none)/);
+  }
+  expect(await set(client, SHOP, { mode: "threads", dir: "shop" })).toMatchObject({ directive: "till" });
+  expect(await set(client, SHOP, { dir: "infra", directive: null })).toMatchObject({ dir: "infra" });
 });
 
 test("two who change other fields at once both count", async () => {

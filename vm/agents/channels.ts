@@ -65,9 +65,7 @@ export class Channels {
     const { error } = discordIdSchema.safeParse(channelId);
     if (error) throw new AppError("invalid_request", `channelId: ${error.issues[0]?.message}`);
     const place = dir === undefined ? {} : { dir: (await resolveDirectory(reposDir, dir)).dir };
-    const { directive } = request;
-    if (directive != null)
-      await this.#refuseUnknown(directive, place.dir ?? this.#find(channelId)?.dir ?? ".");
+    await this.#refuseUnknown(this.#find(channelId), { ...place, directive: request.directive });
     // From here on nothing waits: of two who change other fields at once, both count.
     const known = this.#refuseFixed(channelId);
     if (!known && this.list().length >= MAX_CHANNELS)
@@ -108,12 +106,20 @@ export class Channels {
     return this.#options.store.channels.find(channelId);
   }
 
-  async #refuseUnknown(directive: string, dir: string): Promise<void> {
+  /** The directory must have the directive, whichever of the two is another one now. */
+  async #refuseUnknown(
+    known: ChannelRow | undefined,
+    request: { dir?: string; directive: string | null | undefined },
+  ): Promise<void> {
+    if (request.dir === undefined && request.directive === undefined) return;
+    const dir = request.dir ?? known?.dir ?? NEW.dir;
+    const directive = request.directive === undefined ? known?.directive : request.directive;
+    if (directive == null) return;
     const { directives } = await this.#options.directives.list({ dir });
     const names = directives.map(({ as }) => as);
     if (names.includes(directive)) return;
-    const known = names.length === 0 ? "" : `; it has ${names.slice(0, MAX_NAMED).join(", ")}`;
-    throw new AppError("not_found", `directive: the directory ${dir} has none called ${directive}${known}.`);
+    const others = names.length === 0 ? "" : `; it has ${names.slice(0, MAX_NAMED).join(", ")}`;
+    throw new AppError("not_found", `directive: the directory ${dir} has none called ${directive}${others}.`);
   }
 
   /** @throws AppError `not_found` */
