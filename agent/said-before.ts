@@ -8,9 +8,12 @@ const MAX_KEPT = 4_096;
 export class SaidBefore {
   readonly #hashes = new Map<string, string>();
 
-  /** Whether one of them says of a call, or of an ask, anything but what was said of it before. */
+  /** Whether one of them says of a call that has not ended, or of an ask, anything but what was said of it before. */
   isOther(events: readonly EventBody[]): boolean {
     return events.some((event) => {
+      // Some models give the next call the id of one that has ended.
+      if (event.type === "tool_call_update" && event.status !== "in_progress")
+        this.#hashes.delete(`call ${event.toolCallId}`);
       const what = whatIsAsked(event);
       return what !== undefined && !this.#isSame(what.id, what.said);
     });
