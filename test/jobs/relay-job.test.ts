@@ -89,7 +89,17 @@ test("one that is not wanted is gone, and what is wrong is said with its field",
   expect(await say("job list")).toBe("There is no job. Make one with /job add.");
   const bad = { name: "bad", dir: ".", prompt: "x" };
   expect(await say("job add", { ...bad, when: "every 10s" })).toMatch(/^⚠️ when: .*too often/);
-  expect(await say("job add", { ...bad, when: "0 9 1 * 1" })).toMatch(/both set/);
+  for (const [given, problem] of [
+    [{ when: "0 9 1 * 1" }, /both set/],
+    [{ when: "0 0 9 * * 1" }, /when\.cron: has 6 fields/],
+    [{ when: "at 9", zone: "Nowhere/Land" }, /when\.zone: "Nowhere\/Land" is no time zone/],
+    [{ when: "at 2020-01-05 09:00" }, /when\.at: .* is in the past/],
+    [{ when: "on turn_ended" }, /"turn_ended" must be the type of an event/],
+    [{ when: "on turn_end of nobody" }, /when\.threadId: there is no thread nobody/],
+    [{ when: "in 5m", name: "No" }, /name: must begin with a letter/],
+    [{ when: "in 5m", dir: "../.." }, /outside/],
+  ] as const)
+    expect(await say("job add", { ...bad, ...given })).toMatch(problem);
   expect(await say("job add", { ...bad, when: "in 5m", command: "ls" })).toMatch(
     /prompt, terminal, command: take one/,
   );

@@ -59,7 +59,7 @@ export interface JobsWorld {
 
 const log = createLog("vm", "silent");
 
-export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
+export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorld {
   const { path: folder, remove } = makeFolder();
   mkdirSync(join(folder, "shop"));
   const reposDir = realpathSync(folder);
@@ -100,7 +100,7 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
     const scheduler = new Scheduler({ store, runs, news, mayStill, isBusy: () => false, now, log });
     const homes = { resolve: (name: string) => name as never };
     const secrets = new HookSecrets(join(folder, "hooks"));
-    const hooks = new Hooks({ store, secrets, isOpen: false, engine: "demo", hasReader: false });
+    const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false });
     const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });
     // Threads of these tests have no transcript: their events are what the sidecar says of them.
     const events = new JobEvents({

@@ -114,7 +114,13 @@ export class Runs {
     this.#isLookPlanned = true;
     setImmediate(() => {
       this.#isLookPlanned = false;
-      if (!this.#closing.signal.aborted) this.look();
+      if (this.#closing.signal.aborted) return;
+      try {
+        this.look();
+      } catch (error) {
+        // The disk is full, or another process holds the database: the scheduler's next look makes up for it.
+        this.#options.log.error({ err: error }, "could not look at the runs of jobs; trying again");
+      }
     });
   }
 

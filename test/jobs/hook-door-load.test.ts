@@ -1,0 +1,180 @@
+/** The hook's door under load: each request that it took is on the disk, and nothing that is sent breaks or fills it. */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { VmJobs } from "../../relay/sidecar/jobs.ts";
+import { statePaths } from "../../vm/config.ts";
+import { judgeProof, signRequest } from "../../vm/hooks/proof.ts";
+import { openStore } from "../../vm/store/store.ts";
+import { inFull, isFull } from "../support/faults.ts";
+import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
+
+const HOOKS = inFull(1_000, 20);
+const SECRET = "a-secret-that-nobody-knows";
+const PROOF = { preset: "github" as const };
+/** For a test of this length. */
+const TIMEOUT_MS = inFull(600_000, 60_000);
+
+let sidecar: SpawnedSidecar;
+let port: number;
+beforeAll(async () => {
+  port = await freePort();
+  sidecar = await spawnSidecar({ HOOK_HOST: "127.0.0.1", HOOK_PORT: `${port}`, MAX_JOBS: "2000" });
+  const jobs = new VmJobs(sidecar.client);
+  for (let at = 0; at < HOOKS; at++)
+    await jobs.create({
+      name: `hook-${at}`,
+      // What is taken waits: no run of it disturbs the figures.
+      when: {
+        ...{ type: "webhook", proof: PROOF, secret: SECRET, perMinute: 6_000 },
+        coalesce: { windowSeconds: 3_600, maxWaitSeconds: 3_600 },
+      },
+      what: { type: "command", dir: ".", command: "true" },
+    });
+}, TIMEOUT_MS);
+afterAll(() => sidecar?.close());
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
+}
+
+function say(name: string, figures: object): void {
+  if (isFull) console.log(`${name}: ${JSON.stringify(figures)}`);
+}
+
+const rssMiB = () =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${sidecar.pid()}/status`, "utf8"))?.[1]) / 1_024;
+
+async function send(hook: string, id: string): Promise<number> {
+  const body = Buffer.from(JSON.stringify({ id, log: "x".repeat(500) }));
+  const headers = signRequest(PROOF, SECRET, body, { id, nowSeconds: Date.now() / 1_000 });
+  const reply = await fetch(`http://127.0.0.1:${port}/hook/${hook}`, { method: "POST", body, headers });
+  await reply.arrayBuffer();
+  return reply.status;
+}
+
+/** Bytes as they are; what comes back, if anything does. */
+function sendRaw(bytes: Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1", () => socket.end(bytes));
+    socket.setTimeout(5_000, () => socket.destroy());
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+    });
+    socket.on("error", () => resolve(answer)).on("close", () => resolve(answer));
+  });
+}
+
+/** Requests that are nearly right, and some that are none. */
+function fuzzed(at: number): Buffer {
+  const body = at % 3 === 0 ? randomBytes(at % 2_000) : Buffer.from('{"a":['.repeat(at % 50));
+  const names = [
+    "hook-1",
+    "%00",
+    "..%2f..",
+    "hook-1/../..",
+    "x".repeat(at % 3_000),
+    "hook-1?a=b",
+    "__proto__",
+  ];
+  const head = [
+    `${["POST", "GET", "PUT", "post", "\u0000"][at % 5]} /hook/${names[at % names.length]} HTTP/1.1`,
+    "host: x",
+    `x-hub-signature-256: ${["sha256=", "sha256=00", `sha256=${"f".repeat(64)}`, "\u00ff", ""][at % 5]}`,
+    `content-length: ${[body.length, body.length + 5, -1, "1e9", "0x10"][at % 5]}`,
+    `content-encoding: ${["identity", "gzip", "br", "nothing"][at % 4]}`,
+    `connection: close`,
+  ];
+  return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`, "latin1"), body]);
+}
+
+test("each request that was answered 202 is there after a kill", { timeout: TIMEOUT_MS }, async () => {
+  const [perSecond, seconds] = inFull([500, 30], [50, 2]);
+  const times: number[] = [];
+  const statuses = new Map<number, number>();
+  const taken: string[] = [];
+  const begun = performance.now();
+  const sent: Promise<void>[] = [];
+  for (let at = 0; at < perSecond * seconds; at++) {
+    const due = begun + (at * 1_000) / perSecond;
+    if (performance.now() < due) await new Promise((resolve) => setTimeout(resolve, due - performance.now()));
+    const since = performance.now();
+    const one = send(`hook-${at % HOOKS}`, `d${at}`).then((status) => {
+      times.push(performance.now() - since);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 202) taken.push(`d${at}`);
+    });
+    sent.push(one);
+  }
+  await Promise.all(sent);
+  const tookSeconds = (performance.now() - begun) / 1_000;
+  await sidecar.kill9();
+  const store = openStore(statePaths(sidecar.stateDir).database);
+  const lost = taken.filter(
+    (id) => store.hookRequests.find(`hook-${Number(id.slice(1)) % HOOKS}`, id, Date.now()) === undefined,
+  );
+  store.close();
+  await sidecar.start();
+  times.sort((one, other) => one - other);
+  const p = (share: number) => Math.round(times[Math.floor(times.length * share)] ?? 0);
+  say("door", {
+    perSecond,
+    seconds,
+    tookSeconds,
+    p50: p(0.5),
+    p95: p(0.95),
+    p99: p(0.99),
+    ...Object.fromEntries(statuses),
+  });
+  expect(lost).toEqual([]);
+  expect([...statuses.keys()]).toEqual([202]);
+});
+
+test("nothing that is sent breaks it, or stays in its memory", { timeout: TIMEOUT_MS }, async () => {
+  const [warm, all] = inFull([5_000, 100_000], [50, 400]);
+  const statuses = new Map<string, number>();
+  const round = async (count: number) => {
+    for (let at = 0; at < count; at += 20)
+      for (const answer of await Promise.all(
+        Array.from({ length: 20 }, (_, index) => sendRaw(fuzzed(at + index))),
+      )) {
+        const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? "none";
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      }
+  };
+  await round(warm);
+  const before = rssMiB();
+  await round(all);
+  const after = rssMiB();
+  say("fuzz", { all, before, after, ...Object.fromEntries(statuses) });
+  expect([...statuses.keys()].filter((status) => status.startsWith("5"))).toEqual([]);
+  expect(await send("hook-1", "after-all")).toBe(202);
+});
+
+test("a wrong signature takes as long to judge as a right one", () => {
+  const body = randomBytes(2_000);
+  const right = signRequest(PROOF, SECRET, body, { id: "x", nowSeconds: 0 });
+  const name = Object.keys(right).find((header) => /signature/i.test(header)) ?? "";
+  const wrongs = [`sha256=${"0".repeat(64)}`, `${right[name]?.slice(0, -1)}0`.replace(/0$/, "1")];
+  const hook = { secret: SECRET, proof: PROOF };
+  const lower = (headers: Record<string, string>) =>
+    Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]));
+  const tries = [right, ...wrongs.map((value) => ({ ...right, [name]: value }))].map(lower);
+  const times: number[][] = tries.map(() => []);
+  for (let at = 0; at < inFull(10_000, 200); at++)
+    for (const [index, headers] of tries.entries()) {
+      const since = process.hrtime.bigint();
+      const { kind } = judgeProof(hook, { headers, body }, Date.now());
+      times[index]?.push(Number(process.hrtime.bigint() - since));
+      expect(kind === "wrong").toBe(index > 0);
+    }
+  const medians = times.map((all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)] ?? 0);
+  say("signatures", { mediansNs: medians });
+});
