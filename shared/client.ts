@@ -36,6 +36,7 @@ import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
 import type { InputReply, InputRequest } from "./input-api.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "./ledger-api.ts";
 import type { HealthReply, Repo } from "./machine-api.ts";
+import { readPieces } from "./pieces.ts";
 import { agents } from "./protocol/agents.ts";
 import { asks } from "./protocol/asks.ts";
 import { attachments } from "./protocol/attachments.ts";
@@ -212,15 +213,9 @@ export class SidecarClient {
    * @param maxBytes about so much of it, in whole characters
    */
   async readBlob(threadId: string, sha256: string, maxBytes: number): Promise<string> {
-    let text = "";
-    for (let since = 0; since < maxBytes; ) {
-      const query = { since, limit: Math.min(maxBytes - since, 1024 * 1024) };
-      const reply = await this.call(agents.readBlob, { id: threadId, sha256 }, { query });
-      text += reply.text;
-      if (reply.offset >= reply.end || reply.offset === since) break;
-      since = reply.offset;
-    }
-    return text;
+    const read = (query: { since: number; limit: number }) =>
+      this.call(agents.readBlob, { id: threadId, sha256 }, { query });
+    return readPieces(read, maxBytes);
   }
 
   /**

@@ -29,7 +29,6 @@ const MADE = [
   "shared/outside-text.ts",
   "shared/outside-text.ts",
   "shared/outside-text.ts",
-  "shared/outside-text.ts",
   "shared/jobs/job.ts",
   "vm/threads/names.ts",
   "relay/discord/channel-message.ts",
