@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Step } from "../shared/agent/api.ts";
 import type { KillReply, ThreadStatus } from "../shared/api.ts";
+import { clip } from "../shared/clip.ts";
 import { AppError } from "../shared/errors.ts";
+import { threadName } from "../shared/title.ts";
 import { aDiscordId, aThreadId } from "../test/support/ids.ts";
 import { channelStatus } from "./content/lists/channel.ts";
 import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
@@ -14,13 +16,11 @@ import type { Thread } from "./sidecar/names.ts";
 import {
   branchText,
   channelInputText,
-  clip,
   directoryChoice,
   errorSentence,
   homeText,
   killedText,
   openingText,
-  threadName,
 } from "./texts.ts";
 
 /** What makes the longest of a text: long itself, or doubled by what makes it harmless. */

@@ -3,10 +3,12 @@ import { limitsOfView } from "../shared/agent/engines/abilities.ts";
 import { findEngine } from "../shared/agent/engines/engines.ts";
 import type { KillReply, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
+import { clip } from "../shared/clip.ts";
 import { AppError } from "../shared/errors.ts";
 import { KINDS, kindOf } from "../shared/kinds.ts";
 import { findDiscordId } from "../shared/principal.ts";
 import type { TerminalLink } from "../shared/terminal-link.ts";
+import { threadName } from "../shared/title.ts";
 import type { MergeWorktreeReply, WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 import { cleanRow } from "./content/text.ts";
@@ -17,8 +19,6 @@ const MAX_NAME_CHARACTERS = 100;
 const MAX_TEXT_CHARACTERS = 1_980;
 /** With room for what stands around it. */
 const MAX_BLOCK_CHARACTERS = 1_700;
-/** So that what stands behind them still has room. */
-const MAX_NAMED_DIR = 50;
 const MAX_DIR = 100;
 const MAX_COMMAND = 120;
 const MAX_STARTER = 64;
@@ -28,12 +28,6 @@ const MAX_ERROR = 1_500;
 /** What stands before a thread's name. */
 export function threadIcon(type: ThreadType): string {
   return KINDS[type].icon;
-}
-
-/** `🖥 dir — command`, on one line and within Discord's limit. */
-export function threadName(type: ThreadType, dir: string, command: string): string {
-  const where = clip(cleanLine(dir), MAX_NAMED_DIR);
-  return clip(cleanLine(`${KINDS[type].icon} ${where} — ${clipRaw(command)}`), MAX_NAME_CHARACTERS);
 }
 
 /** A directory in the list of those that a person may choose. */
@@ -185,19 +179,6 @@ export function formatDuration(seconds: number): string {
   ];
   if (days > 0) return `${days} d ${hours} h`;
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
-}
-
-const MAX_CLUSTER = 200;
-
-/** At most `max` UTF-16 units, never through the middle of a character. */
-export function clip(text: string, max: number): string {
-  if (text.length <= max) return text;
-  let kept = "";
-  for (const { segment } of new Intl.Segmenter().segment(text.slice(0, max + MAX_CLUSTER))) {
-    if (kept.length + segment.length > max - 1) break;
-    kept += segment;
-  }
-  return `${kept}…`;
 }
 
 /** The start and the end: a sentence that names something long says what is wrong with it behind the name. */

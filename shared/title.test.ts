@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanTitle, MAX_TITLE_CHARACTERS, titleOf } from "./title.ts";
+import { cleanTitle, isMadeTitle, MAX_TITLE_CHARACTERS, threadName, titleOf } from "./title.ts";
 
 test.each([
   ["  two\n lines\t ", "two lines"],
@@ -29,4 +29,18 @@ test("a title is one bounded line of harmless characters, and cleaning it again 
 test("an unnamed thread is called by its directory and command", () => {
   expect(titleOf("shop", "npm\n test")).toBe("shop — npm test");
   expect(titleOf(".", "bash")).toBe("bash");
+});
+
+test("a thread is named by nobody while its title is made of its directory and command", () => {
+  const thread = { type: "agent" as const, dir: "shop", command: `fix ${"it ".repeat(100)}` };
+  const { type, dir, command } = thread;
+  for (const title of [
+    "",
+    titleOf(dir, command),
+    threadName(type, dir, command),
+    cleanTitle(threadName(type, dir, command)),
+  ])
+    expect(isMadeTitle(title, thread)).toBe(true);
+  for (const title of ["🤖 shop", "fix it", threadName("terminal", dir, command), "Mine"])
+    expect(isMadeTitle(title, thread)).toBe(false);
 });

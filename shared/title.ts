@@ -1,5 +1,7 @@
 /** A thread's name for people: one line that no program and no person can make act on a screen. */
-import { replaceHarmful } from "./clean-text.ts";
+import { cleanLine, replaceHarmful } from "./clean-text.ts";
+import { clip } from "./clip.ts";
+import { KINDS, type ThreadType } from "./kinds.ts";
 
 /** As many characters as Discord allows in a thread's name. */
 export const MAX_TITLE_CHARACTERS = 100;
@@ -16,4 +18,24 @@ export function cleanTitle(text: string): string {
 /** What a thread is called while nobody has named it. */
 export function titleOf(dir: string, command: string): string {
   return cleanTitle(dir === "." ? command : `${dir} — ${command}`);
+}
+
+/** So that what stands behind it still has room. */
+const MAX_NAMED_DIR = 50;
+/** Of a command that will be cut anyhow, no more than is worth cleaning. */
+const MAX_NAMED_COMMAND = 480;
+
+/** `🖥 dir — command`: a thread's name in Discord while nobody has named it, on one line and within Discord's limit. */
+export function threadName(type: ThreadType, dir: string, command: string): string {
+  const where = clip(cleanLine(dir), MAX_NAMED_DIR);
+  const what = clip(command, MAX_NAMED_COMMAND);
+  return clip(cleanLine(`${KINDS[type].icon} ${where} — ${what}`), MAX_TITLE_CHARACTERS);
+}
+
+/** Whether nobody has named a thread of this title. */
+export function isMadeTitle(
+  title: string,
+  { type, dir, command }: { type: ThreadType; dir: string; command: string },
+): boolean {
+  return ["", titleOf(dir, command), threadName(type, dir, command)].includes(title);
 }

@@ -275,6 +275,13 @@ export class DiscordApi {
     );
   }
 
+  /** Discord lets a thread have two names in ten minutes: a third waits, and nothing else of the thread does. */
+  async setName(threadId: DiscordId, name: string): Promise<void> {
+    await this.#requests.call(z.unknown(), (signal) =>
+      this.#rest.patch(Routes.channel(threadId), { body: { name }, signal }),
+    );
+  }
+
   async deleteChannel(channelId: DiscordId): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channel(channelId), { signal }),

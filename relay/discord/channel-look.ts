@@ -2,8 +2,8 @@
 import { Routes } from "discord.js";
 import type { ChannelPlace } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
+import { clip } from "../../shared/clip.ts";
 import type { DiscordId } from "../../shared/ids.ts";
-import { clip } from "../texts.ts";
 import type { DiscordApi } from "./api.ts";
 import { guildSchema, memberSchema, missingPermissions, permissionsIn, placeSchema } from "./permissions.ts";
 import { findRefusal } from "./refusals.ts";

@@ -4,7 +4,7 @@
  * Pure, apart from {@link keepWithinLimits}.
  */
 import { type InternalRequest, MessageFlags, type REST } from "discord.js";
-import { clip } from "../texts.ts";
+import { clip } from "../../shared/clip.ts";
 
 /** In UTF-16 units; Discord counts characters, which are never more. */
 export const MAX_CONTENT = 2_000;

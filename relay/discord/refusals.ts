@@ -1,8 +1,9 @@
 /** What Discord's refusals mean: for the code that meets one, and in words for whoever asked. */
 import { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
 import * as z from "zod";
+import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
-import { clip, errorSentence } from "../texts.ts";
+import { errorSentence } from "../texts.ts";
 
 /** What a refusal means for the caller; anything else stays the error that it was. */
 export type Refusal =

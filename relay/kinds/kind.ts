@@ -74,6 +74,8 @@ export interface News {
   readonly status: ThreadStatus;
   /** There is more to read at once. */
   readonly more: boolean;
+  /** What the sidecar calls the thread, if it says so. */
+  readonly title?: string | undefined;
 }
 
 export interface LiveThread {

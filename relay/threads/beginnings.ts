@@ -2,17 +2,18 @@
 import { type CreateRequest, isOpen, type ThreadType } from "../../shared/api.ts";
 import type { Budget } from "../../shared/budget.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
+import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
-import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
+import { MAX_TITLE_CHARACTERS, threadName } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import { channelIdOf, type DiscordPlace, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
-import { branchText, clip, errorSentence, openingText, threadName } from "../texts.ts";
+import { branchText, errorSentence, openingText } from "../texts.ts";
 import type { Endings } from "./endings.ts";
 import type { Threads } from "./threads.ts";
 

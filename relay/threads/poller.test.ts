@@ -64,6 +64,7 @@ function busyThreads(takeMs: readonly number[]) {
       find: (id) => threads.find(({ threadId }) => threadId === id),
       isBusy: () => false,
       onChanged: () => undefined,
+      noteTitle: () => undefined,
     },
     endings: { closeVanished: async () => undefined, showAndArchive: async () => undefined },
     pollIntervalMs: 1_000,
@@ -102,7 +103,10 @@ test("a sidecar that was away is told again what it may have lost, until that wo
       said.push(`after ${reads} reads`);
       if (said.length === 1) throw new AppError("unavailable", "It is away again.");
     },
-    threads: { list: () => [], find: () => undefined, isBusy: () => false, onChanged: () => undefined },
+    threads: {
+      ...{ list: () => [], find: () => undefined, isBusy: () => false },
+      ...{ onChanged: () => undefined, noteTitle: () => undefined },
+    },
     endings: { closeVanished: async () => undefined, showAndArchive: async () => undefined },
     pollIntervalMs: 1,
     channels: { poke: () => undefined, state: "" },

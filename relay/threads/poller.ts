@@ -13,7 +13,7 @@ import type { Threads } from "./threads.ts";
 
 export interface PollerOptions {
   vm: Pick<Vm, "readThreads">;
-  threads: Pick<Threads, "list" | "find" | "isBusy" | "onChanged">;
+  threads: Pick<Threads, "list" | "find" | "isBusy" | "onChanged" | "noteTitle">;
   endings: Pick<Endings, "closeVanished" | "showAndArchive">;
   pollIntervalMs: number;
   channels: Pick<Channels, "poke" | "state">;
@@ -149,6 +149,7 @@ export class Poller {
     const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
     if (isNews && kindOf(thread.kind).hasTurns) this.#options.channels.poke();
     thread.status = news.status;
+    if (news.title !== undefined) threads.noteTitle(thread, news.title);
     // Not a round later: a flood that is not looked at seems to be over.
     if (news.more || this.#leftOut.has(thread)) this.#askAnew();
     if (isOpen(news.status) || news.more || threads.isBusy(threadId)) return;

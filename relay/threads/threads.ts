@@ -1,7 +1,7 @@
 /** The threads that the relay serves now. */
 import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
-import { cleanTitle } from "../../shared/title.ts";
+import { cleanTitle, isMadeTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
 import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
@@ -19,6 +19,8 @@ export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows
 export class Threads {
   readonly #options: ThreadsOptions;
   readonly #live = new Map<string, LiveThread>();
+  /** What the names of threads are made of that nobody has named. */
+  readonly #made = new Map<string, Pick<Thread, "type" | "dir" | "command">>();
   /** Discord threads that we are making or ending right now. */
   readonly #busy = new Set<string>();
   #onChanged: () => void = () => undefined;
@@ -81,6 +83,7 @@ export class Threads {
     });
     live.paused = paused;
     this.#live.set(threadId, live);
+    this.#made.set(live.threadId, thread);
     if (paused === undefined) live.delivery.resume();
     this.#onChanged();
     return live;
@@ -90,6 +93,7 @@ export class Threads {
   async drop(threadId: ThreadName): Promise<void> {
     const live = this.#live.get(threadId);
     this.#live.delete(threadId);
+    if (live) this.#made.delete(live.threadId);
     await live?.delivery.close();
     this.#options.channels.poke();
   }
@@ -118,14 +122,37 @@ export class Threads {
     if (back.length > 0) this.#onChanged();
   }
 
+  /** The sidecar has another name for a thread: its engine's. What a person has named keeps its name. */
+  noteTitle(live: LiveThread, title: string): void {
+    if (title === "" || title === live.title || !this.#isMade(live, live.title)) return;
+    live.title = title;
+    this.#rename(live);
+  }
+
   /** Whoever renames a Discord thread renames it everywhere. */
   noteName({ id, name }: ChannelInfo): void {
     const live = this.#live.get(id);
     const title = cleanTitle(name ?? "");
     if (!live || title === "" || title === live.title) return;
+    // The relay was away when the thread got its name.
+    if (this.#isMade(live, title) && !this.#isMade(live, live.title)) {
+      this.#rename(live);
+      return;
+    }
     live.title = title;
     live.vm.setTitle(title).catch((error: unknown) => {
       this.#options.log.warn({ threadId: id, err: error }, "could not pass on a thread's new name");
+    });
+  }
+
+  #isMade({ threadId }: LiveThread, title: string): boolean {
+    const made = this.#made.get(threadId);
+    return made !== undefined && isMadeTitle(title, made);
+  }
+
+  #rename({ threadId, title }: LiveThread): void {
+    this.#options.api.setName(threadId, title).catch((error: unknown) => {
+      this.#options.log.warn({ threadId, err: error }, "could not rename a Discord thread");
     });
   }
 

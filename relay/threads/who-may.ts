@@ -2,9 +2,9 @@
 import type { FixedChannel } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import { clip } from "../../shared/clip.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_HANDLE, type ToldPerson } from "../../shared/people-api.ts";
-import { clip } from "../texts.ts";
 
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;

@@ -139,6 +139,8 @@ export const transcriptReplySchema = z.object({
   /** So long the transcript is now. */
   end: z.int(),
   status: z.enum(THREAD_STATUSES),
+  /** What people call the thread: a person has named it, or its engine. */
+  title: str.optional(),
   /** Why the sidecar starts no runner any more, in words for a person; the transcript can't know. Null if it does. */
   problem: str.nullable(),
   /** What happens this moment; null if nothing does. */

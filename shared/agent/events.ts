@@ -268,6 +268,8 @@ const schemas = {
   usage_update: event("usage_update", () => ({ used: int, size: int, cost: costSchema.optional() })),
   /** What the turn that runs has cost by now; its end tells the sum. */
   spend_update: event("spend_update", () => ({ cost: costSchema })),
+  /** The engine has a name for the conversation. */
+  session_info_update: event("session_info_update", () => ({ title: str })),
   current_mode_update: event("current_mode_update", () => ({ modeId: str, by: sourceSchema.optional() })),
   config_update: event("config_update", () => ({ model: str.optional(), by: sourceSchema.optional() })),
   /** What runs in the background of the engine: it is kept alive for these. The list replaces the one before. */

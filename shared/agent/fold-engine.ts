@@ -46,6 +46,8 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, engine: { ...fold.engine, lastAt: event.at } };
     case "engine_end":
       return endEngine(fold, event);
+    case "session_info_update":
+      return { ...fold, title: event.title };
     case "current_mode_update":
       return {
         ...fold,

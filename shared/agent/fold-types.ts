@@ -61,6 +61,8 @@ export interface ThreadFold {
   turn: OpenTurn | null;
   /** Turns that began. */
   turnCount: number;
+  /** What the engine calls the conversation. */
+  title?: string;
   /** Whether the result of the last turn that ended fits the thread's schema; left out if nothing was said of it. */
   output?: NonNullable<EventOf<"turn_end">["output"]>;
   steps: OpenStep[];

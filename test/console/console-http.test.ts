@@ -230,7 +230,7 @@ describe("a session", () => {
       ]);
     });
 
-    test.each(["input", "asks/x", "interrupt", "resume"])(
+    test.each(["input", "asks/x", "interrupt", "resume", "undo", "mode", "model"])(
       "changes nothing by %s from elsewhere",
       async (name) => {
         const path = `/thread/talks/${name}`;

@@ -1,13 +1,14 @@
 /** Threads begun, found and ended in the page, by somebody who has no Discord. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { BYPASS_CONFIG, openAgent, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { buildPages, startBrowser } from "../support/console.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, untilOutput } from "../support/threads.ts";
 import { untilValue } from "../support/wait.ts";
+import { git } from "../support/worktrees.ts";
 
 let sidecar: TestSidecar;
 let browser: Browser;
@@ -16,7 +17,7 @@ const problems: string[] = [];
 
 beforeAll(async () => {
   buildPages();
-  sidecar = await startSidecar(STAND_IN_CONFIG);
+  sidecar = await startSidecar(BYPASS_CONFIG);
   mkdirSync(join(sidecar.reposDir, "shop", ".git"), { recursive: true });
   browser = await startBrowser();
   page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
@@ -134,6 +135,58 @@ test("the search leaves what it means, and Enter opens it", async () => {
   await page.focus("#search");
   await page.keyboard.press("Escape");
   await untilValue("all names", names, (all) => all.length >= 3);
+});
+
+test("a thread is renamed, and an agent gets another mode, in its settings", async () => {
+  await page.goto(`${sidecar.url}/console#/speaker`);
+  await page.click("#settings");
+  await page.waitForSelector("#settings-dialog[open]");
+  expect(await page.locator("#settings-agent").isHidden()).toBe(true);
+  await page.fill("#settings-title", "the speaker");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("h2 >> text=the speaker");
+  expect((await sidecar.client.getThread("speaker")).title).toBe("the speaker");
+
+  await openAgent(sidecar, "set", script("Say it", { text: "said" }));
+  await untilStatus(sidecar, "set", "idle");
+  await page.goto(`${sidecar.url}/console#/set`);
+  await page.click("#settings");
+  await page.selectOption("#settings-mode", "plan");
+  await page.fill("#settings-model", "opus");
+  await page.click("#settings-form button[type=submit]");
+  await page.waitForSelector("#settings-dialog", { state: "hidden" });
+  const orders = await untilValue(
+    "what the agent was told",
+    async () => (await transcriptOf(sidecar, "set")).filter(({ type }) => type === "control"),
+    (all) => all.length === 2,
+  );
+  expect(orders).toMatchObject([
+    { op: "mode", modeId: "plan", by: "console" },
+    { op: "model", model: "opus", by: "console" },
+  ]);
+});
+
+test("what a turn changed is put back by a button", async () => {
+  const dir = join(sidecar.reposDir, "undoer");
+  mkdirSync(dir);
+  git(dir, "init", "-q");
+  writeFileSync(join(dir, "a.txt"), "one\n");
+  git(dir, "add", ".");
+  git(dir, "commit", "-qm", "first");
+  const call = { name: "Bash", input: { command: "echo two > a.txt" } };
+  await openAgent(sidecar, "undoer", script("Change it", { tools: [call] }, { text: "Done." }), {
+    agent: { permissionMode: "bypassPermissions" },
+  });
+  await untilStatus(sidecar, "undoer", "idle");
+  expect(readFileSync(join(dir, "a.txt"), "utf8")).toBe("two\n");
+  await page.goto(`${sidecar.url}/console#/undoer`);
+  await page.click("#undo");
+  await untilValue(
+    "the file",
+    () => readFileSync(join(dir, "a.txt"), "utf8"),
+    (text) => text === "one\n",
+  );
+  await page.waitForSelector("#undo", { state: "hidden" });
 });
 
 test("a thread is ended once that was asked, and kept if it was not meant", async () => {

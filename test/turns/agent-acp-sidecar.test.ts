@@ -150,3 +150,30 @@ describe.runIf(sandbox.sandbox !== undefined)("in the sandbox", () => {
     }
   });
 });
+
+test("a thread gets the name that its agent has for it after its first answer, unless a person has named it", async () => {
+  const named = (title: string) => ({ update: { sessionUpdate: "session_info_update", title } });
+  const titleOf = async (id: string) => (await sidecar.client.getThread(id)).title;
+  const script = told(
+    "look",
+    named("New session - 2026"),
+    named("Login \u202efixed\n"),
+    { waitFor: "go" },
+    { text: "One." },
+  );
+  await begin("named", script);
+  await until("its name", async () =>
+    (await transcriptOf(sidecar, "named")).some((event) => event.type === "session_info_update"),
+  );
+  const made = await titleOf("named");
+  expect(made).toMatch(/^named — look/);
+  writeFileSync(join(dirOf("named"), "go"), "");
+  await untilStatus(sidecar, "named", "idle");
+  expect(await titleOf("named")).toBe("Login fixed");
+  await sidecar.client.sendInput("named", { text: told("more", named("Login and tests"), { text: "Two." }) });
+  await until("the newer name", async () => (await titleOf("named")) === "Login and tests");
+  await sidecar.client.setTitle("named", "Mine");
+  await sidecar.client.sendInput("named", { text: told("more", named("Theirs"), { text: "Three." }) });
+  await until("the third answer", async () => (await wordsOf(sidecar, "named")).includes("Three."));
+  expect(await titleOf("named")).toBe("Mine");
+});

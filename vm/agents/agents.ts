@@ -90,7 +90,8 @@ export class Agents {
     const { lines, offset } = await readTranscript(folder, { since, end, limit });
     const { status, problem } = kind.describeAgent(agent);
     const live = this.#options.starter.liveOf(threadId, findLive(folder) ?? null);
-    return { lines, start: since, offset, more: offset < end, end, status, problem, live };
+    const title = store.threads.find(threadId)?.title ?? "";
+    return { lines, start: since, offset, more: offset < end, end, status, title, problem, live };
   }
 
   /** A part of a text that a line was cut of. @throws AppError `not_found` */

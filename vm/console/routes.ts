@@ -93,7 +93,8 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
     account,
     isSignedIn: (request) => {
       const provenance = provenanceOf(request.headers);
-      const isOwn = request.method === "POST" ? isOwnWrite(provenance) : isOwnRequest(provenance);
+      const isRead = request.method === "GET" || request.method === "HEAD";
+      const isOwn = isRead ? isOwnRequest(provenance) : isOwnWrite(provenance);
       return (
         isOwn && isOwnHost(request) && sessions.isOpen(findSecretInHeader(request.headers.authorization))
       );

@@ -10,6 +10,7 @@ import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { Removal } from "../agents/removal.ts";
 import { Runners } from "../agents/runners.ts";
 import { Starter } from "../agents/starter.ts";
+import { noteTitle } from "../agents/titles.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
 import { BrowserKind } from "../browser/browser-kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
@@ -48,20 +49,20 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { store, files, folders, logWatch, memoryWriter } = storage;
   const { threadEnv, maxAgents, spendLimitUsdPerDay, agent: settings } = config;
   const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
-  const onChange = (threadId: ThreadId) => {
-    tellReaders(threadId);
-    starter.note(threadId);
-  };
   let onTrouble = () => {};
   let onMeasure = (_: Measure) => {};
   const meter = new AgentMeter((measure) => onMeasure(measure));
   const agentThreads = new AgentThreads({
     store,
     folders,
-    onChange,
+    onChange: (threadId) => {
+      tellReaders(threadId);
+      starter.note(threadId);
+    },
     onCaughtUp: () => onTrouble(),
     onEvent: (threadId, fold, event) => {
       meter.observe(threadId, fold, event);
+      noteTitle(store, threadId, fold, event);
       if (event.type === "permission_response") memoryWriter.finishAll(); // a person may have let a write in
     },
     log,

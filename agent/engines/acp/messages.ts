@@ -114,6 +114,7 @@ const updates = {
     size: count,
     cost: maybe(z.looseObject({ amount: z.number(), currency: str })),
   }),
+  session_info_update: z.looseObject({ title: maybe(str) }),
   current_mode_update: z.looseObject({ currentModeId: str }),
   config_option_update: z.looseObject({ configOptions: list(modeOptionSchema) }),
   compaction_update: z.looseObject({ status: str }),
@@ -122,7 +123,7 @@ type Updates = typeof updates;
 export type Update = { [K in keyof Updates]: { sessionUpdate: K } & z.output<Updates[K]> }[keyof Updates];
 
 /** Known, and of no use to a thread. */
-const UNUSED = ["available_commands_update", "session_info_update", "plan_update", "plan_removed"];
+const UNUSED = ["available_commands_update", "plan_update", "plan_removed"];
 
 export const notificationSchema = z.looseObject({
   sessionId: str,

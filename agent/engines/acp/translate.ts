@@ -70,6 +70,8 @@ export function translateAcp(
     }
     case "mode":
       return mode(state, said, context);
+    case "title":
+      return same(state, { type: "session_info_update", title: said.title });
     case "compaction":
       return same(state, { type: "compaction_update", status: said.status });
     case "notice": {

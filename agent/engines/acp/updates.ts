@@ -1,11 +1,14 @@
 /** Makes lines for the runner of an agent's updates: it joins pieces of text, and tells each call once. Pure but for time. */
 import { relative } from "node:path";
 import type { ToolContent } from "../../../shared/agent/values.ts";
+import { cleanTitle } from "../../../shared/title.ts";
 import { type AcpCall, contentSchema, type Update } from "./messages.ts";
 import type { FromAdapter, Said } from "./protocol.ts";
 import { findModeOption } from "./session-modes.ts";
 
 const MAX_TITLE = 200;
+/** Opencode's name of a conversation that it has not named yet says when it began. */
+const BARE_TITLE = /^(?:new|child) session\b/i;
 /** A longer text is told in parts. */
 const MAX_TEXT = 256 * 1024;
 const MAX_LIVE = 1_000;
@@ -27,6 +30,7 @@ export class Updates {
   readonly #dir: string;
   readonly #calls = new Map<string, KnownCall>();
   readonly #used = new Map<string, number>();
+  #title = "";
   #text: { isThought: boolean; messageId: string | undefined; text: string } | undefined;
 
   /** @param dir the thread's directory: paths in it are told without it */
@@ -50,6 +54,8 @@ export class Updates {
         const { used, size, cost } = update;
         return [{ type: "usage", used, size, ...(cost?.currency === "USD" && { costUsd: cost.amount }) }];
       }
+      case "session_info_update":
+        return this.#named(update.title ?? "");
       case "current_mode_update":
         return [{ type: "mode", modeId: update.currentModeId }];
       case "config_option_update": {
@@ -64,6 +70,14 @@ export class Updates {
       case "user_message_chunk":
         return [];
     }
+  }
+
+  /** Agents say it again and again. */
+  #named(text: string): FromAdapter[] {
+    const title = cleanTitle(text);
+    if (title === "" || title === this.#title || BARE_TITLE.test(title)) return [];
+    this.#title = title;
+    return [{ type: "title", title }];
   }
 
   /** The text so far, which something else follows. */

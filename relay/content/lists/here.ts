@@ -4,13 +4,14 @@ import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
 import { describeLimit } from "../../../shared/agent/limits.ts";
 import { CHANNEL_MODES, type ChannelMode, type ChannelRow } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import { clip } from "../../../shared/clip.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { ROLES, type Role } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { hereDir } from "../../actions/here-dir.ts";
 import { hereMode } from "../../actions/here-mode.ts";
-import { clip, directoryChoice, inlineCode } from "../../texts.ts";
+import { directoryChoice, inlineCode } from "../../texts.ts";
 
 /** Two rows of Discord's: more are found by the completion of `dir`. */
 const MAX_DIRS = 10;

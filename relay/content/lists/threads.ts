@@ -4,9 +4,9 @@ import { holdsText } from "../../../shared/agent/holds.ts";
 import { isOpen } from "../../../shared/api.ts";
 import { formatUse } from "../../../shared/budget.ts";
 import { cleanLine, writeOutLine } from "../../../shared/clean-text.ts";
+import { clip } from "../../../shared/clip.ts";
 import type { Thread } from "../../sidecar/names.ts";
 import {
-  clip,
   clipRaw,
   describeExit,
   escapeMarkdown,

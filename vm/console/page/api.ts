@@ -144,6 +144,23 @@ export async function stopTurn(threadId: string, turnId: string | undefined): Pr
   await callRoute(controls.interrupt, { id: threadId }, { body });
 }
 
+/** Puts back the files that a turn changed. */
+export async function undoTurn(threadId: string, turnId: string): Promise<void> {
+  await callRoute(controls.undo, { id: threadId }, { body: { turnId } });
+}
+
+export async function setMode(threadId: string, modeId: string): Promise<void> {
+  await callRoute(controls.mode, { id: threadId }, { body: { modeId } });
+}
+
+export async function setModel(threadId: string, model: string): Promise<void> {
+  await callRoute(controls.model, { id: threadId }, { body: { model } });
+}
+
+export async function setTitle(threadId: string, title: string): Promise<void> {
+  await callRoute(threads.setTitle, { id: threadId }, { body: { title } });
+}
+
 /** After a pause or a failure. */
 export async function goOn(threadId: string): Promise<void> {
   await callRoute(controls.resume, { id: threadId }, { body: {} });

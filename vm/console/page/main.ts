@@ -24,6 +24,7 @@ import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
 import { ThreadLists } from "./thread-list.ts";
+import { ThreadSettings } from "./thread-settings.ts";
 
 const REFRESH_MS = 2_000;
 const NAMES_MS = 60_000;
@@ -58,6 +59,7 @@ const newThread = new NewThread({
   onCancel: () => go(""),
   onSignedOut: showSignIn,
 });
+const settings = new ThreadSettings({ onSaved: () => void refresh(), onSignedOut: showSignIn });
 const endThread = new EndThread({ onEnded: () => void refresh(), onSignedOut: showSignIn });
 
 giveStylesTheNonce();
@@ -82,6 +84,10 @@ find("#tab-terminal").addEventListener("click", () => {
 find("#ended").addEventListener("toggle", () => void refresh());
 find("#new-thread").addEventListener("click", () => go(MAKING));
 find("#end").addEventListener("click", askToEnd);
+find("#settings").addEventListener("click", () => {
+  const thread = lists.findOpen(opened?.threadId);
+  if (thread) settings.show(thread);
+});
 onShortcut(doShortcut);
 window.addEventListener("hashchange", () => void follow());
 document.addEventListener("visibilitychange", () => void refresh());
@@ -144,6 +150,7 @@ async function refresh(): Promise<void> {
     inbox.show(items);
     const current = lists.findOpen(opened?.threadId);
     find("#end").hidden = !current;
+    find("#settings").hidden = !current;
     if (current) showTitle(current); // it may have been renamed
     if (current) opened?.pane?.setHeldSmall(current.heldSmallUntil);
     if (isNew) await follow();

@@ -2,7 +2,7 @@
 import type { ThreadEvent } from "../../../../shared/agent/events.ts";
 import type { Live } from "../../../../shared/agent/files.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
-import { goOn, readTranscript, stopTurn } from "../api.ts";
+import { goOn, readTranscript, stopTurn, undoTurn } from "../api.ts";
 import type { ConnectionState } from "../connection.ts";
 import { errorText, find, make } from "../dom.ts";
 import { AsksPanel } from "./asks-panel.ts";
@@ -40,6 +40,8 @@ export class Conversation {
   readonly #composer: Composer;
   readonly #opened = new Set<number>();
   #turnId: string | undefined;
+  /** The newest turn whose files can be put back. */
+  #changedTurnId: string | undefined;
   #status = "";
   #problem: string | null = null;
   #unseenCount = 0;
@@ -71,6 +73,7 @@ export class Conversation {
     this.#composer = new Composer(threadId, () => this.#list.toEnd());
     find("#newest").onclick = () => this.#list.toEnd();
     find("#stop").onclick = () => void this.#control(() => stopTurn(threadId, this.#turnId), "Stopping …");
+    find("#undo").onclick = () => void this.#undo();
     find("#go-on").onclick = () => void this.#control(() => goOn(threadId), "Going on …");
     this.#say("");
     this.#showLive(null);
@@ -115,6 +118,8 @@ export class Conversation {
     for (const event of events) {
       if (event.type === "turn_start") this.#turnId = event.turnId;
       if (event.type === "turn_end") this.#turnId = undefined;
+      if (event.type === "turn_changes" && event.problem === undefined) this.#changedTurnId = event.turnId;
+      if (event.type === "undo") this.#changedTurnId = undefined;
     }
     if (live?.turnId !== undefined) this.#turnId = live.turnId;
     this.#asks.read(events);
@@ -163,12 +168,19 @@ export class Conversation {
   #showControls(): void {
     const isRunning = this.#status === "running" || this.#status === "waiting";
     find("#stop").hidden = !isRunning;
+    find("#undo").hidden = isRunning || this.#changedTurnId === undefined;
     const isStuck = this.#status === "failed" || this.#status === "paused";
     find("#go-on").hidden = !isStuck;
     if (!isRunning && !isStuck) this.#say("");
     if (this.#problem !== null) this.#say(this.#problem, true);
     const isOver = ["killed", "locked", "completed"].includes(this.#status);
     this.#composer.setClosed(isOver ? `The thread is over: ${this.#status}.` : "");
+  }
+
+  async #undo(): Promise<void> {
+    const turnId = this.#changedTurnId;
+    if (turnId !== undefined)
+      await this.#control(() => undoTurn(this.#options.threadId, turnId), "Putting the files back …");
   }
 
   async #control(send: () => Promise<void>, text: string): Promise<void> {
