@@ -19,7 +19,7 @@ const EXAMPLES: Readonly<Record<Control, Example>> = {
 };
 
 /** The console's page has buttons for these. */
-const OF_CONSOLE: readonly Control[] = ["interrupt", "resume"];
+const OF_CONSOLE: readonly Control[] = ["interrupt", "resume", "undo", "mode", "model"];
 
 /** These change what an agent may do. */
 const DECIDING: readonly Control[] = ["mode", "model", "limit", "rules", "unmark"];

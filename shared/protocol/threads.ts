@@ -97,6 +97,7 @@ export const threads = {
     body: titleRequestSchema,
     status: 204,
     errors: ["not_found"],
+    access: "console",
     isRepeatable: true,
     example: { path: DEMO, body: { title: "the demo" } },
   }),

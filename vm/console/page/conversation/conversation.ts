@@ -118,8 +118,8 @@ export class Conversation {
     for (const event of events) {
       if (event.type === "turn_start") this.#turnId = event.turnId;
       if (event.type === "turn_end") this.#turnId = undefined;
-      if (event.type === "turn_changes" && event.problem === undefined) this.#changedTurnId = event.turnId;
-      if (event.type === "undo") this.#changedTurnId = undefined;
+      if (event.type === "turn_changes" && event.files > 0) this.#changedTurnId = event.turnId;
+      if (event.type === "undo" && event.status === "completed") this.#changedTurnId = undefined;
     }
     if (live?.turnId !== undefined) this.#turnId = live.turnId;
     this.#asks.read(events);
