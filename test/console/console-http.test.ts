@@ -152,8 +152,8 @@ describe("a session", () => {
   test.each([
     ["POST", "/thread/a/branch"],
     ["POST", "/thread/a/pause"],
-    ["POST", "/thread/a/mode"],
-    ["PUT", "/thread/a/title"],
+    ["POST", "/thread/a/limit"],
+    ["POST", "/thread/a/rules"],
     ["GET", "/thread/a/steps"],
     ["POST", "/thread/a/resize"],
     ["POST", "/threads/output"],
