@@ -102,6 +102,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.messages.recover();
     await operations.memory.recover();
     operations.follows.recover();
+    operations.childEnds.recover();
     startAskFiles(common, operations, releasers);
     startBudgets(common, operations);
     const wired = createJobs(

@@ -29,6 +29,8 @@ import type { Tool, ToolCall } from "./tool.ts";
 const LOOK_MS = 10_000;
 /** Of one call: below what an engine waits for an answer. */
 const MAX_WAIT_SECONDS = 23 * 3_600;
+/** An agent that hears a channel is deaf meanwhile. */
+const MAX_SECONDS_OF_HEARERS = 20;
 /** A person who pauses a child may resume it at once; after that its parent is told, and may do something else. */
 const PAUSE_PATIENCE_MS = 60_000;
 /** Of the end of a child's transcript: its last words are in it. */
@@ -84,10 +86,16 @@ export interface ChildToolsOptions {
   /** Told of every change of a thread. */
   logWatch: LogWatch;
   kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
+  /** Tells those who wait for no child of its end. */
+  childEnds: {
+    isFor(threadId: ThreadId): boolean;
+    watch(childId: ThreadId): void;
+    drop(childId: ThreadId): void;
+  };
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
-  const { threads, agents, children, homes, kill } = options;
+  const { threads, agents, children, homes, kill, childEnds } = options;
   // Of a name that fits several nothing is told: they may be others'.
   const idOf = (name: string) => {
     const found = homes.find(name);
@@ -100,19 +108,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     return threadId;
   };
   return [
-    {
-      name: "spawn_thread",
-      right: "run",
-      description:
-        "Starts a child: another agent that does a part of your work in a thread of its own, at most as freely as you. With mode await you get its result, with async its id for wait_thread.",
-      inputSchema: spawn,
-      run: async ({ threadId: parentId, callId, input, signal }) => {
-        const request = spawn.parse(input);
-        const { threadId: childId, mode } = await children.spawn(parentId, { ...request, callId });
-        if (mode === "async") return `Started ${nameOf(options, threads.get(childId))}.`;
-        return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });
-      },
-    },
+    spawnTool(options),
     {
       name: "wait_thread",
       right: "read",
@@ -123,7 +119,11 @@ export function childTools(options: ChildToolsOptions): Tool[] {
         const { threadId: named, timeoutSeconds } = wait.parse(input);
         const childId = idOf(named);
         children.checkDescendant(parentId, childId);
-        return waitFor(options, { parentId, childId, timeoutSeconds, signal });
+        const most = childEnds.isFor(parentId) ? MAX_SECONDS_OF_HEARERS : timeoutSeconds;
+        return waitFor(options, {
+          ...{ parentId, childId, signal },
+          timeoutSeconds: Math.min(most, timeoutSeconds),
+        });
       },
     },
     {
@@ -167,6 +167,28 @@ export function childTools(options: ChildToolsOptions): Tool[] {
   ];
 }
 
+function spawnTool(options: ChildToolsOptions): Tool {
+  const { threads, children, childEnds } = options;
+  return {
+    name: "spawn_thread",
+    right: "run",
+    description:
+      "Starts a child: another agent that does a part of your work in a thread of its own, at most as freely as you. With mode await you get its result, with async its id for wait_thread.",
+    inputSchema: spawn,
+    run: async ({ threadId: parentId, callId, input, signal }) => {
+      const request = spawn.parse(input);
+      const isTold = childEnds.isFor(parentId);
+      const wanted = isTold ? { ...request, mode: "async" as const } : request;
+      const { threadId: childId, mode } = await children.spawn(parentId, { ...wanted, callId });
+      childEnds.watch(childId);
+      const started = `Started ${nameOf(options, threads.get(childId))}.`;
+      if (isTold) return `${started} You will be told when its turn ends: do not wait for it.`;
+      if (mode === "async") return started;
+      return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });
+    },
+  };
+}
+
 interface Wait {
   parentId: ThreadId;
   childId: ThreadId;
@@ -187,6 +209,7 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
         const { last, stopReason } = await saidIn(agents, childId);
         await options.marks.spread(childId, parentId); // text from outside may have come meanwhile
         await noteEnd(options, parentId, childId, stopReason ?? child.status);
+        options.childEnds.drop(childId);
         return `${statusOf(options, child)}\n\n${last || "It said nothing."}`;
       }
       if (child.status !== "paused") pausedUntil = undefined;
@@ -220,7 +243,7 @@ async function pauseOf(agents: Agents, threadId: ThreadId): Promise<string> {
 }
 
 /** It will not go on by itself. */
-async function isSettled({ threadId, status, waiting }: Thread, agents: Agents): Promise<boolean> {
+export async function isSettled({ threadId, status, waiting }: Thread, agents: Agents): Promise<boolean> {
   if (status === "killed" || status === "failed" || status === "locked") return true;
   if (waiting > 0) return false;
   // Another agent's message that a person is to let in is none of its work.
@@ -270,7 +293,7 @@ function statusOf(marked: Marked, thread: Thread): string {
 }
 
 /** What people and agent said at the end of a thread; the agent's last words of its last turn that ended. */
-async function saidIn(
+export async function saidIn(
   agents: Agents,
   threadId: ThreadId,
 ): Promise<{

@@ -1,6 +1,7 @@
 /** The tools of an agent whose own words are private: `message` says something, `done` says that there is nothing to say. */
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { parseThreadAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { Messages } from "./messages.ts";
@@ -29,11 +30,12 @@ export interface VoiceToolsOptions {
   voice: Voice;
   messages: Messages;
   homes: Pick<Homes, "find">;
+  childEnds: { watch(childId: ThreadId): void };
   /** Whether a thread's agent speaks with a tool alone. */
   isFor: NonNullable<Tool["isFor"]>;
 }
 
-export function voiceTools({ voice, messages, homes, isFor }: VoiceToolsOptions): Tool[] {
+export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceToolsOptions): Tool[] {
   return [
     {
       name: "message",
@@ -51,6 +53,7 @@ export function voiceTools({ voice, messages, homes, isFor }: VoiceToolsOptions)
         const reader = homes.find(thread);
         if (reader === undefined) throw new AppError("not_found", `to: there is no ${to} that you know.`);
         const { held } = await messages.send(threadId, { to: reader, text: content, callId });
+        childEnds.watch(reader);
         return held
           ? `A person is asked whether ${to} is to read this. Do not wait for it.`
           : `Sent to ${to}.`;

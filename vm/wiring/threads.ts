@@ -21,6 +21,7 @@ import { peopleOf } from "../callers/people.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
+import { ChildEnds } from "../mcp/child-ends.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
 import { Voice } from "../mcp/voice.ts";
@@ -93,6 +94,7 @@ export interface Operations {
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
+  childEnds: ChildEnds;
   messages: Messages;
   memory: AgentMemory;
   peopleMemory: PeopleMemory;
@@ -157,6 +159,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     attachments: common.attachments,
     mcpFiles: common.mcpFiles,
     children,
+    childEnds: new ChildEnds({ ...common, agents, children, marks }),
     memory,
     memorySearch: new MemorySearch({ ...common, memory, marks, index: common.memoryIndex }),
     peopleMemory: new PeopleMemory({

@@ -70,6 +70,7 @@ export function planLaunch(
       ...env,
       CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
       ...paramsEnv(agent.params),
+      ...(agent.voice && HEARING_ENV),
       ...(launch.takesUp && resumeEnv(fold)),
     },
     files: {
@@ -78,6 +79,9 @@ export function planLaunch(
     },
   };
 }
+
+/** A command that takes longer goes into the background: meanwhile an agent that hears a channel would be deaf. */
+const HEARING_ENV: Env = { BASH_DEFAULT_TIMEOUT_MS: "60000", BASH_MAX_TIMEOUT_MS: "60000" };
 
 /** The person's own variables would stand above the flags. */
 function paramsEnv({ thinking, maxInputTokens, maxOutputTokens }: Params): Env {

@@ -19,6 +19,8 @@ const env = Object.fromEntries(
 );
 
 const STANDARD_OUTPUT = 1;
+/** Of an agent that hears a channel: a command that takes longer goes on in the background. */
+const MAX_WAIT_SECONDS = 60;
 
 async function run(): Promise<void> {
   const folder = env[ENGINE_FOLDER_MARKER];
@@ -40,7 +42,8 @@ async function run(): Promise<void> {
     env,
     commandEnv: withoutKeys(env),
     where: findWhere(config.dir, [attachments], stateDir, env["HOME"]),
-    makeTools,
+    // Whoever hears a channel is deaf while it waits for a command.
+    makeTools: (onTasks) => makeTools(onTasks, config.agent.voice && MAX_WAIT_SECONDS),
     mcp,
     output,
     readImage: (uri) => readImage(folder, uri),

@@ -197,6 +197,16 @@ test("with the engine its commands end, also what has left their group", async (
   expect(pids.map(isAlive)).toEqual([false, false]);
 });
 
+test("a command that takes longer than an agent may wait goes on in the background, whatever limit it names", async () => {
+  const call = anyTool(bash(background, 1)).call({ command: "echo begun; sleep 600", timeout_seconds: 500 });
+  if ("problem" in call) throw new Error(call.problem);
+  const { text, isError } = await call.run(world.context);
+  expect([text, isError]).toEqual([
+    expect.stringMatching(/begun\s+It runs in the background as b1\./),
+    undefined,
+  ]);
+});
+
 test("a person ends one", async () => {
   await run("sleep 600", { background: true });
   expect(await background.endTask("b1")).toMatchObject({ signal: "SIGTERM" });

@@ -34,7 +34,7 @@ const input = z.strictObject({
 });
 type Input = z.infer<typeof input>;
 
-export function bash(background: BackgroundCommands): Tool<Input> {
+export function bash(background: BackgroundCommands, mostSeconds?: number): Tool<Input> {
   return {
     name: "bash",
     kind: "execute",
@@ -46,9 +46,11 @@ export function bash(background: BackgroundCommands): Tool<Input> {
     subject: ({ command }) => command,
     run: (call, context) => {
       context.signal.throwIfAborted();
-      return call.background
-        ? background.starting(() => start(call, context, background))
-        : wait(call, context);
+      if (call.background) return background.starting(() => start(call, context, background));
+      const { timeout_seconds: seconds = DEFAULT_SECONDS } = call;
+      if (mostSeconds === undefined || seconds <= mostSeconds) return wait(call, context);
+      const waited = { ...call, timeout_seconds: mostSeconds };
+      return background.starting(() => start(waited, context, background));
     },
   };
 }

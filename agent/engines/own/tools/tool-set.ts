@@ -20,8 +20,14 @@ export interface ToolSet {
   close(): Promise<void>;
 }
 
-/** @param onTasks is told which commands run in the background whenever one begins or ends */
-export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {}): ToolSet {
+/**
+ * @param onTasks is told which commands run in the background whenever one begins or ends
+ * @param mostSeconds a command that takes longer goes on in the background; undefined: it is ended at its time limit
+ */
+export function makeTools(
+  onTasks: (tasks: BackgroundTask[]) => void = () => {},
+  mostSeconds?: number,
+): ToolSet {
   const background = new BackgroundCommands(onTasks);
   return {
     tools: [
@@ -29,7 +35,7 @@ export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {})
       anyTool(write),
       anyTool(edit),
       anyTool(applyPatch),
-      anyTool(bash(background)),
+      anyTool(bash(background, mostSeconds)),
       anyTool(processTool(background)),
       anyTool(ls),
       anyTool(glob),
