@@ -4,9 +4,7 @@ import { sourceSchema } from "./principal.ts";
 
 const MAX_PATH = 200;
 const path = z
-  .string(
-    "is needed: user/<name>.md, dirs/<id>/<name>.md, main/<agent>/<name>.md, which no agent reads yet, or with dir: <name>.md",
-  )
+  .string("is needed: user/<name>.md, dirs/<id>/<name>.md, main/<agent>/<name>.md, or with dir: <name>.md")
   .min(1, "must not be empty")
   .max(MAX_PATH, `must be at most ${MAX_PATH} characters`);
 /** Below REPOS_DIR: the memory of that directory is meant. */
@@ -51,7 +49,7 @@ export type MemoryFile = z.output<typeof fileSchema>;
 export const memoriesReplySchema = z.object({
   memories: z.array(
     z.object({
-      /** `user`, `dirs/<id>`, or `main/<agent>`, which no agent reads yet. */
+      /** `user`, `dirs/<id>`, or `main/<agent>`. */
       folder: z.string(),
       /** The directory whose memory it is; null for any other owner. */
       directory: z.string().nullable(),

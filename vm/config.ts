@@ -114,6 +114,13 @@ export const vmSettings = z.object({
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400)
     .optional()
     .describe("After how many seconds an unanswered ask is refused. If it is not set: never."),
+  MAIN_PROMPT_FILE: z
+    .string()
+    .startsWith("/", "must be an absolute path")
+    .optional()
+    .describe(
+      "A Markdown file of at most 64 KiB whose text is added to the system text of each agent that hears a channel ([main.md](main.md)). It is read when such an agent is made.",
+    ),
   ASK_FILES: flag().describe(
     "`1`: a file answers an ask, see [agents.md](agents.md#answers-by-files). A program of the thread could write one too. `0`: only what comes in over the API answers.",
   ),
@@ -206,6 +213,8 @@ export interface VmConfig {
   spendLimitUsdPerDay?: number;
   /** Whether a file beside an ask's may answer it. */
   askFiles?: boolean;
+  /** An absolute path. */
+  mainPromptFile?: string;
   /** Run once in each new worktree. */
   worktreeSetup?: string;
   /** The environment of every program in every thread. */
@@ -284,6 +293,7 @@ export function parseVmConfig(
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
     ...(values.ASK_FILES && { askFiles: true }),
+    ...(values.MAIN_PROMPT_FILE !== undefined && { mainPromptFile: values.MAIN_PROMPT_FILE }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV), home),
     logLevel: values.LOG_LEVEL,

@@ -47,6 +47,8 @@ export const agentConfigSchema = z.object({
    * comes from. Not set: what it writes is shown where its thread is.
    */
   voice: z.enum(["message"], 'must be "message", or left out').optional(),
+  /** The name of the main agent that it is: its memory is `main/<name>`. The sidecar alone sets it. */
+  mainAgent: str.regex(/^[a-z0-9-]{1,32}$/).optional(),
   /** The directive that it was made by. What that says stands in the other fields. */
   directive: directiveRefSchema.optional(),
   parentThreadId: knownThreadId.optional(),

@@ -26,7 +26,7 @@ export type OwnerWord = (typeof OWNER_WORDS)[number];
 
 export interface MemoryOwner {
   word: OwnerWord;
-  /** Below {@link MEMORY_FOLDER}: `user`, `dirs/<id>`, or `main/<name>`, which no agent reads yet. */
+  /** Below {@link MEMORY_FOLDER}: `user`, `dirs/<id>`, or `main/<name>`. */
   folder: string;
   /** The absolute path, if the owner is a directory. */
   directory?: string;
@@ -44,12 +44,21 @@ export function directoryOwner(path: string): MemoryOwner {
   return { word: "dir", folder: `dirs/${slug === "" ? "" : `${slug}-`}${id}`, directory: path };
 }
 
-/** The memories of an agent thread, its own first. A worktree's is its repository's. No thread is a main agent's yet. */
-export function ownersOf({ dir, worktree, launch }: Pick<ThreadConfig, "dir" | "worktree" | "launch">) {
+/** The memories of an agent thread, its own first. A worktree's is its repository's. */
+export function ownersOf({
+  dir,
+  worktree,
+  launch,
+  agent,
+}: Pick<ThreadConfig, "dir" | "worktree" | "launch"> & {
+  agent: Pick<ThreadConfig["agent"], "mainAgent">;
+}): MemoryOwner[] {
+  const { mainAgent } = agent;
+  const own: MemoryOwner[] = mainAgent === undefined ? [] : [{ word: "main", folder: `main/${mainAgent}` }];
   const place = worktree ? join(worktree.root, relative(worktree.path, dir)) : dir;
   const { stateDir } = launch;
   const isOwnHome = stateDir !== undefined && place.startsWith(`${stateDir}/`);
-  return isOwnHome ? [USER_OWNER] : [directoryOwner(place), USER_OWNER];
+  return isOwnHome ? [...own, USER_OWNER] : [...own, directoryOwner(place), USER_OWNER];
 }
 
 const FOLDER = /^(?:user|main\/[a-z0-9-]{1,64}|dirs\/[a-z0-9-]{1,64})$/;
@@ -110,7 +119,7 @@ export function parseFullPath(path: string): { folder: string; name: string } {
   if (!isOwnerFolder(folder))
     throw new AppError(
       "invalid_request",
-      `path: ${JSON.stringify(path.slice(0, 100))} names no memory; write user/<name>.md, dirs/<id>/<name>.md, or main/<agent>/<name>.md, which no agent reads yet.`,
+      `path: ${JSON.stringify(path.slice(0, 100))} names no memory; write user/<name>.md, dirs/<id>/<name>.md, or main/<agent>/<name>.md.`,
     );
   checkMemoryName(name, "path");
   return { folder, name };

@@ -252,6 +252,7 @@ export class Branches {
     const {
       parentThreadId: _,
       voice: __,
+      mainAgent: ___,
       ...agent
     } = folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
     const { modeId, model } = point.chosen;

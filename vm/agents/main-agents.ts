@@ -1,9 +1,10 @@
 /** The agents that hear channels: each is a thread, made when somebody first writes in a channel of its. */
 import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { isOpen } from "../../shared/api.ts";
 import { type ChannelRow, MAIN_AGENT } from "../../shared/channel-api.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
 import { type DiscordId, type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -14,8 +15,12 @@ import type { CreateRequest } from "../threads/kinds/kind.ts";
 export interface MainAgentsOptions {
   store: Store;
   creation: Pick<Creation, "create">;
+  /** A file whose text is added to the agents' own system text. */
+  promptFile: string | undefined;
   now: () => number;
 }
+
+const MAX_PROMPT_BYTES = 64 * 1024;
 
 /** The system text of every such agent. */
 const SYSTEM_TEXT = `You hear people in channels of a chat, jobs and other agents, in one conversation. Each input begins with where it comes from, such as [discord:#ops/alice 09:12].
@@ -58,6 +63,26 @@ export class MainAgents {
     });
   }
 
+  /**
+   * The system text of the next agent that is made: ours, and then the person's.
+   * @throws AppError `invalid_request` if that can't be read
+   */
+  prompt(): string {
+    const { promptFile } = this.#options;
+    if (promptFile === undefined) return SYSTEM_TEXT;
+    const refuse = (why: string) =>
+      new AppError("invalid_request", `MAIN_PROMPT_FILE: ${promptFile} ${why}.`);
+    let text: string;
+    try {
+      if (statSync(promptFile).size > MAX_PROMPT_BYTES) throw refuse("has more than 64 KiB");
+      text = readFileSync(promptFile, "utf8");
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      throw refuse(`can't be read (${errorText(error)})`);
+    }
+    return `${SYSTEM_TEXT}\n\n${text.trim()}`;
+  }
+
   async #make(
     name: string,
     { id, dir, engine, model, permissionMode, limits }: ChannelRow,
@@ -67,7 +92,7 @@ export class MainAgents {
     const hash = createHash("sha256").update(`${name} ${now()}`).digest("hex").slice(0, 12);
     const threadId = threadIdSchema.parse(`main-${name}-${hash}`);
     const { engine: _, ...config } = agentConfigSchema.parse({
-      ...{ voice: "message", systemPrompt: SYSTEM_TEXT, limits },
+      ...{ voice: "message", mainAgent: name, systemPrompt: this.prompt(), limits },
       ...(model !== null && { model }),
       ...(permissionMode !== null && { permissionMode }),
     });

@@ -173,7 +173,14 @@ export class Children {
     await this.#refuseAgain(parentId, request.prompt);
     this.#checkRoom(parentId);
     const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
-    const { originThreadId: _, outputSchema: __, voice: ___, gates = [], ...inherited } = own;
+    const {
+      originThreadId: _,
+      outputSchema: __,
+      voice: ___,
+      mainAgent: ____,
+      gates = [],
+      ...inherited
+    } = own;
     const guards = gates.filter(({ at }) => at === "before_step" || at === "on_limit");
     const place = this.#placeOf(parent, request.dir);
     const path = place.workspace?.kind === "there" ? place.workspace.dir : resolve(reposDir, place.dir);

@@ -13,7 +13,7 @@ const path = z
   .min(1)
   .max(200)
   .describe(
-    "dir/<name>.md: of this directory; user/<name>.md: of the person, in every directory. MEMORY.md is what each agent is told when it begins; others are notes",
+    "dir/<name>.md: of this directory; user/<name>.md: of the person, in every directory; main/<name>.md: of an agent that hears channels. MEMORY.md is what each agent is told when it begins; others are notes",
   );
 const get = z.strictObject({
   path,

@@ -169,7 +169,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     }),
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
-    mainAgents: new MainAgents({ ...common, creation }),
+    mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
     spoken: new Spoken({ ...common, inputs }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     kill,

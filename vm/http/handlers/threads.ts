@@ -69,10 +69,14 @@ export function threadHandlers({
   };
 }
 
-/** Children are made by their parents' tools alone: those look after whose rights they have. */
-function refuseChild<T extends { agent?: { parentThreadId?: string | undefined } | undefined }>(
-  request: T,
-): T {
+/** Children are made by their parents' tools alone, and main agents by their channels: those look after whose rights they have. */
+function refuseChild<
+  T extends {
+    agent?: { parentThreadId?: string | undefined; mainAgent?: string | undefined } | undefined;
+  },
+>(request: T): T {
+  if (request.agent?.mainAgent !== undefined)
+    throw new AppError("unsupported", "agent.mainAgent: a channel of mode main makes its agent itself.");
   if (request.agent?.parentThreadId === undefined) return request;
   throw new AppError(
     "unsupported",
