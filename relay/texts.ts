@@ -247,6 +247,15 @@ export function nameOf({ threadId, number }: Thread): string {
   return `${number === null ? "" : `**#${number}** `}<#${threadId}>`;
 }
 
+/** @throws AppError `unsupported` if what the thread's agent writes and does is shown to nobody in Discord */
+export function refusePrivate({ voice }: Pick<Thread, "voice">): void {
+  if (voice !== "message") return;
+  throw new AppError(
+    "unsupported",
+    "What this agent writes for itself is private: the console and `threadmux tail` show it, Discord does not.",
+  );
+}
+
 /** @throws AppError `unsupported` if the thread does not work in turns. @param why the second half of a sentence */
 export function refuseWithoutTurns(thread: Pick<Thread, "type">, why: string): void {
   const { hasTurns, name } = kindOf(thread);

@@ -1,7 +1,7 @@
 /** Gives all steps of an agent as a file. */
 import { historyFile } from "../content/lists/history.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { refuseWithoutTurns } from "../texts.ts";
+import { refusePrivate, refuseWithoutTurns } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { threadId } from "./frame/parts.ts";
@@ -25,8 +25,9 @@ export const NO_STEPS = "it has no steps; /export gives its whole output";
 
 /** @throws AppError */
 export async function allSteps(thread: VmThread, now: number): Promise<Reply> {
-  const { threadId, number, type } = await thread.get();
+  const { threadId, number, type, voice } = await thread.get();
   refuseWithoutTurns({ type }, NO_STEPS);
+  refusePrivate({ voice });
   const steps = [];
   for (let beforeSeq = END; steps.length < MAX_FILE_STEPS; ) {
     const found = await thread.listSteps({ beforeSeq, limit: READ_STEPS });

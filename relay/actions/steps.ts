@@ -1,7 +1,7 @@
 /** Shows the steps of an agent before or after those that are shown: another page of `/thread history`. */
 import { HISTORY_PAGE, type HistoryPage, historyText } from "../content/lists/history.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { refuseWithoutTurns } from "../texts.ts";
+import { refusePrivate, refuseWithoutTurns } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Button, Reply } from "./frame/controls.ts";
 import { stepsFrom, threadId } from "./frame/parts.ts";
@@ -22,8 +22,9 @@ export async function stepsPage(
   from: { beforeSeq: number } | { afterSeq: number },
   now: number,
 ): Promise<Reply> {
-  const { threadId, number, type } = await thread.get();
+  const { threadId, number, type, voice } = await thread.get();
   refuseWithoutTurns({ type }, NO_STEPS);
+  refusePrivate({ voice });
   const isBackwards = "beforeSeq" in from;
   // One more than is shown tells whether there are more.
   const found = await thread.listSteps({ ...from, limit: HISTORY_PAGE + 1 });

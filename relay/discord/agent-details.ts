@@ -21,6 +21,7 @@ import {
 } from "../content/transcript/details.ts";
 import { readFrom, type TranscriptPart } from "../sidecar/transcript-reader.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
+import { refusePrivate } from "../texts.ts";
 import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
 
@@ -60,6 +61,8 @@ export async function showDetails(
     meant.seq,
     kept.map(({ key }) => key),
   );
+  // An ask is for people, whoever asks.
+  if (meant.kind !== "a") refusePrivate(await thread.get());
   await interaction.editReply(toMessage(await detailsOf(thread, meant, until)));
 }
 

@@ -238,7 +238,9 @@ export class Channel {
 
   /** Turns that have ended since the last look. While one runs, those before it can wait. */
   async #listEnds(thread: Thread | null, content: ChannelContent): Promise<ChannelThread["ends"]> {
-    if (!thread || thread.status === "running" || thread.status === "queued") return [];
+    // What an agent that speaks with a tool has to say, it says itself.
+    if (!thread || thread.voice !== undefined || thread.status === "running" || thread.status === "queued")
+      return [];
     const { threadId } = thread;
     if (this.#toldOf.get(threadId) === stateOf(thread)) return [];
     return listTurnEnds(this.#options.vm.thread(threadId), content.toldUpTo(threadId));

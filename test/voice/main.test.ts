@@ -1,4 +1,7 @@
 /** A channel that one agent hears: what people write goes to it, and nothing reaches Discord but what it says. */
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { Vm } from "../../relay/sidecar/vm.ts";
@@ -12,7 +15,13 @@ let all: Everything;
 let ops: string;
 const vm = () => new Vm(all.sidecar.client);
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true });
+  const folder = mkdtempSync(join(tmpdir(), "tmx-prompt-"));
+  const mainPromptFile = join(folder, "prompt.md");
+  writeFileSync(mainPromptFile, "Be brief, whoever asks.\n");
+  all = await startEverything({ vm: { ...STAND_IN_CONFIG, mainPromptFile }, isQuick: true });
+  const own = join(all.sidecar.stateDir, "memory/main/main");
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  writeFileSync(join(own, "MEMORY.md"), "Deploys go out on Tuesdays.\n");
   ops = all.discord.driver.createChannel("ops").id;
   await vm().channels.set(aDiscordId(ops), { mode: "main" });
   await until("its name", async () =>
@@ -58,6 +67,32 @@ test("what a person writes goes to the channel's agent, which answers below it; 
       .messages(ops)
       .some(({ id, reactions }) => id === asked.id && (reactions?.length ?? 0) > 0),
   );
+});
+
+test("it begins with its own memory, and with what a person added to its system text", async () => {
+  const told = (await transcriptOf(all.sidecar, await main())).flatMap((event) =>
+    event.type === "memory_told" ? event.paths : [],
+  );
+  expect(told).toContain("main/MEMORY.md");
+  const detail = JSON.stringify(await all.sidecar.client.getThread(await main()));
+  expect(detail).toContain("The tool `message` is the only way out");
+  expect(detail).toContain("Be brief, whoever asks.");
+  const named = all.sidecar.client.createThread({
+    ...{ threadId: "false-main", type: "agent", dir: ".", command: "x" },
+    agent: { mainAgent: "main" },
+  });
+  expect(await refusal(named)).toMatchObject({
+    code: "unsupported",
+    message: expect.stringMatching(/^agent\.mainAgent: /),
+  });
+});
+
+test("no command shows what it writes for itself", async () => {
+  const home = (await all.sidecar.client.getThread(await main())).home?.channelId ?? "";
+  for (const name of ["export", "screenshot", "thread history"]) {
+    const answer = await all.discord.driver.command(all.you, home, name, {}).reply();
+    expect(answer.content).toContain("What this agent writes for itself is private");
+  }
 });
 
 test("an address that is missing or closed is refused with a list of what is open", async () => {

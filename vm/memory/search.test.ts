@@ -1,17 +1,28 @@
 import { expect, test } from "vitest";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import { OWNER, type Principal, person } from "../../shared/principal.ts";
 import { MemorySearch, type MemorySearchOptions } from "./search.ts";
 
-const [self, fresh, plain] = ["self", "fresh", "plain"].map((id) => knownThreadId.parse(id));
+const [self, fresh, plain, main] = ["self", "fresh", "plain", "main"].map((id) => knownThreadId.parse(id));
 
 /** The index has a line of each thread; `fresh` was marked after the scopes were chosen. */
 function searchOver(threadIds: readonly (ThreadId | undefined)[]): MemorySearch {
   const hits = threadIds.map((key) => ({ kind: "thread", key, line: 1, at: 0, text: `words of ${key}` }));
   return new MemorySearch({
-    store: { agents: { find: () => undefined } },
+    store: {
+      agents: { find: () => undefined },
+      threads: { list: () => [self, plain, main].map((threadId) => ({ threadId })) },
+    },
+    folders: { exists: () => true, madeBy: (id: ThreadId) => (id === main ? { voice: "message" } : {}) },
     memory: { ownersOf: () => [], namesIn: () => [] },
-    index: { search: async () => ({ hits, docCount: 3, behindBytes: 0 }) },
+    index: {
+      search: async ({ scopes }: { scopes: { keys: string[] | null }[] }) => {
+        const isIn = (key: string | undefined) =>
+          scopes.some(({ keys }) => keys === null || keys.includes(key ?? ""));
+        return { hits: hits.filter(({ key }) => isIn(key)), docCount: 3, behindBytes: 0 };
+      },
+    },
     marks: { findSpread: async (id: ThreadId) => (id === plain ? undefined : "text from outside") },
   } as unknown as MemorySearchOptions);
 }
@@ -26,4 +37,17 @@ test("an agent finds nothing of a relative that text from outside got into a mom
   expect(said).not.toContain("words of fresh");
   const none = await searchOver([fresh]).ofAgent(self, { ...asked, ...rights });
   expect(none).toContain("Nothing has all of these words");
+});
+
+test("what an agent that speaks with a tool writes for itself is found by itself, and by people outside of Discord", async () => {
+  if (!self || !plain || !main) throw new Error("no ids");
+  const search = searchOver([plain, main]);
+  const asked = { query: "words", where: "transcripts", family: [self, plain, main] } as const;
+  const rights = { fold: {} as ThreadFold, mayOpenAll: () => true };
+  const found = async (by: Principal) =>
+    (await search.ofPerson(by, "words", "transcripts", { limit: 10 })).hits.map(({ text }) => text);
+  expect(await search.ofAgent(self, { ...asked, ...rights })).not.toContain("words of main");
+  expect(await search.ofAgent(main, { ...asked, ...rights })).toContain("words of main");
+  expect(await found(person("1"))).toEqual(["words of plain"]);
+  expect(await found(OWNER)).toEqual(["words of plain", "words of main"]);
 });

@@ -3,7 +3,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { MemoryHit, MemorySearchReply } from "../../shared/memory-api.ts";
 import { quotedLines } from "../../shared/outside-text.ts";
-import { isHuman, parsePrincipal } from "../../shared/principal.ts";
+import { isHuman, type Principal, parsePrincipal } from "../../shared/principal.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Hit, Scope } from "../store/search-index.ts";
@@ -43,17 +43,22 @@ export class MemorySearch {
     this.#options = options;
   }
 
-  /** For people, who may open all. @param folder of one memory alone @throws AppError `unavailable`, `rate_limited` */
+  /**
+   * For people, who may open all. What agents that speak with a tool write for themselves is not told in Discord.
+   * @param folder of one memory alone
+   * @throws AppError `unavailable`, `rate_limited`
+   */
   async ofPerson(
+    by: Principal,
     query: string,
     where: Exclude<Where, "others">,
-    limit: number,
-    folder?: string,
+    { limit, folder }: { limit: number; folder?: string | undefined },
   ): Promise<MemorySearchReply> {
     const scopes: Scope[] = [];
     const names = folder === undefined ? null : this.#namesIn([folder]);
     if (where !== "transcripts") scopes.push({ kind: "memory", keys: names });
-    if (where !== "memory" && folder === undefined) scopes.push({ kind: "thread", keys: null });
+    if (where !== "memory" && folder === undefined)
+      scopes.push({ kind: "thread", keys: by.kind === "person" ? this.#withoutPrivate() : null });
     const { hits, docCount, behindBytes } = await this.#options.index.search({ query, scopes, limit });
     return { hits: hits.map((hit) => this.#told(hit)), filesSearched: docCount, isBehind: behindBytes > 0 };
   }
@@ -72,7 +77,7 @@ export class MemorySearch {
     if (where === "memory" || where === "all")
       scopes.push({ kind: "memory", keys: this.#namesIn(owners.map(({ folder }) => folder)) });
     if (where === "transcripts" || where === "all")
-      scopes.push({ kind: "thread", keys: family.filter((one) => one === threadId || !this.#isMarked(one)) });
+      scopes.push({ kind: "thread", keys: family.filter((one) => one === threadId || !this.#isClosed(one)) });
     if (where === "others") {
       if (!askedByWhoMay(fold, mayOpenAll))
         return "Others' transcripts are searched only while a person who may open them asks you; nothing was searched.";
@@ -117,7 +122,14 @@ export class MemorySearch {
       .list("all")
       .map(({ threadId }) => threadId)
       .filter((threadId) => !own.has(threadId) && this.#options.folders.exists(threadId))
-      .filter((threadId) => !this.#isMarked(threadId));
+      .filter((threadId) => !this.#isClosed(threadId));
+  }
+
+  /** @returns null if all threads may be looked through */
+  #withoutPrivate(): string[] | null {
+    const ids = this.#options.store.threads.list("all").map(({ threadId }) => threadId);
+    const open = ids.filter((threadId) => !this.#isPrivate(threadId));
+    return open.length === ids.length ? null : open;
   }
 
   /** The scopes are chosen by what is known then: text from outside may have got in since, and been indexed. */
@@ -129,6 +141,16 @@ export class MemorySearch {
       if (marks !== undefined) marked.add(key);
     }
     return hits.filter(({ kind, key }) => kind !== "thread" || !marked.has(key));
+  }
+
+  /** Nobody but itself finds what is in it. */
+  #isClosed(threadId: ThreadId): boolean {
+    return this.#isMarked(threadId) || this.#isPrivate(threadId);
+  }
+
+  #isPrivate(threadId: ThreadId): boolean {
+    const { folders } = this.#options;
+    return folders.exists(threadId) && folders.madeBy(threadId).voice !== undefined;
   }
 
   #isMarked(threadId: ThreadId): boolean {

@@ -1,5 +1,6 @@
 import { SlashCommandBuilder } from "discord.js";
 import { exportLog } from "../../content/export.ts";
+import { refusePrivate } from "../../texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 /** Discord's own limit may be higher in a boosted server; memory is the relay's. */
@@ -16,6 +17,7 @@ export const exported: Command = {
   isPrivate: false,
   run: async (interaction, { threads }) => {
     const thread = threadHere(interaction, threads);
+    refusePrivate(await thread.get());
     const maxBytes = Math.min(interaction.attachmentSizeLimit, MAX_EXPORT_BYTES);
     const signal = AbortSignal.timeout(EXPORT_TIMEOUT_MS);
     const { fileName, data, note } = await exportLog({ thread, maxBytes, signal });

@@ -1,5 +1,5 @@
 import { SlashCommandBuilder } from "discord.js";
-import { screenLinksText } from "../../texts.ts";
+import { refusePrivate, screenLinksText } from "../../texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 export const screenshot: Command = {
@@ -10,7 +10,9 @@ export const screenshot: Command = {
   right: "read",
   isPrivate: false,
   run: async (interaction, { threads, screenshots }) => {
-    const screen = await threadHere(interaction, threads).getScreen({ format: "ansi" });
+    const thread = threadHere(interaction, threads);
+    refusePrivate(await thread.get());
+    const screen = await thread.getScreen({ format: "ansi" });
     const attachment = await screenshots.render(screen);
     const content = screenLinksText(screen.links ?? []);
     await interaction.editReply({ content, files: [{ attachment, name: "screen.png" }] });

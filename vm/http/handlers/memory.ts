@@ -14,9 +14,9 @@ export function memoryHandlers({ peopleMemory, memorySearch }: MemoryServices): 
     get: ({ query }) => peopleMemory.get(query),
     write: ({ body, by }) => peopleMemory.write(body, body.text, body.how, by),
     forget: ({ query, by }) => peopleMemory.write(query, null, "remove", by),
-    search: async ({ query: { query, where, dir, limit } }) => {
+    search: async ({ query: { query, where, dir, limit }, by }) => {
       const folder = dir === undefined ? undefined : await peopleMemory.folderOf(dir);
-      return memorySearch.ofPerson(query, where, limit, folder);
+      return memorySearch.ofPerson(by, query, where, { limit, folder });
     },
     undo: ({ body, by }) => peopleMemory.undo(body.writeId, by),
   };
