@@ -29,7 +29,16 @@ export function chooseMark(parts: readonly Part[], random: (bytes: number) => st
 
 /** All parts, one below the other; each line from outside behind the mark. */
 export function renderParts(parts: readonly Part[], mark: string): string {
-  return parts.flatMap(({ kind, text }) => (kind === "own" ? [text] : markedLines(text, mark))).join("\n");
+  return [...renderPieces(parts, mark)].join("");
+}
+
+/** The same in pieces: none of them takes long to make, however large and hostile the text is. */
+export function* renderPieces(parts: readonly Part[], mark: string): Generator<string> {
+  for (const [index, { kind, text }] of parts.entries()) {
+    if (index > 0) yield "\n";
+    if (kind === "own") yield text;
+    else yield* markedPieces(text, mark);
+  }
 }
 
 /**
@@ -50,8 +59,86 @@ export function renderInline(
   return { text: bytes.subarray(0, end).toString(), isCut: true };
 }
 
-function markedLines(text: string, mark: string): string[] {
-  return quotedLines(text).map((line) => `${mark}| ${line}`);
+/** Short lines together, a long one in pieces. */
+function* markedPieces(text: string, mark: string): Generator<string> {
+  const ends = new RegExp(LINE_END, "g");
+  let piece = "";
+  for (let at = 0, isFirst = true; at <= text.length; isFirst = false) {
+    const found = ends.exec(text);
+    const end = found?.index ?? text.length;
+    piece += `${isFirst ? "" : "\n"}${mark}| `;
+    if (end - at <= PIECE) piece += escapeLine(showHidden(text.slice(at, end)));
+    else {
+      yield piece;
+      yield* longLine(text.slice(at, end));
+      piece = "";
+    }
+    if (piece.length > PIECE) {
+      yield piece;
+      piece = "";
+    }
+    at = found ? ends.lastIndex : text.length + 1;
+  }
+  yield piece;
+}
+
+/** A line as {@link escapeLine} has it, in pieces. */
+function* longLine(line: string): Generator<string> {
+  const shown: string[] = [];
+  for (const piece of cut(line)) shown.push(showHidden(piece));
+  const pieces = [...cut(shown.join(""))];
+  const blanks = isLikeOurs(pieces) ? leadingBlanks(pieces) : undefined;
+  let at = 0;
+  for (const [index, piece] of pieces.entries()) {
+    const framed = escapeFrames(piece, pieces[index + 1]?.slice(0, FRAME_CHARACTERS) ?? "");
+    const isHere = blanks !== undefined && blanks >= at && blanks < at + piece.length;
+    at += piece.length;
+    // Blanks are no part of a frame: those before it stand where they stood.
+    yield isHere ? framed.replace(LEADING_BLANKS, "$&\\") : framed;
+  }
+}
+
+/** Not within a character. */
+function* cut(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    const last = text.charCodeAt(at + PIECE - 1);
+    const end = at + PIECE - (last >= 0xd800 && last < 0xdc00 ? 1 : 0);
+    yield text.slice(at, end);
+    at = end;
+  }
+}
+
+function isLikeOurs(pieces: readonly string[]): boolean {
+  let seen = "";
+  for (const [index, piece] of pieces.entries()) {
+    seen += escapeFrames(piece, pieces[index + 1]?.slice(0, FRAME_CHARACTERS) ?? "").replace(BLANK, "");
+    if (seen.length >= LOOKED_AT) break;
+  }
+  const beginning = seen.slice(0, LOOKED_AT);
+  return LIKE_OURS.test(beginning) || LIKE_OURS.test(beginning.normalize("NFKC"));
+}
+
+/** Where the first character stands that is none. */
+function leadingBlanks(pieces: readonly string[]): number {
+  let at = 0;
+  for (const piece of pieces) {
+    const [blanks = ""] = LEADING_BLANKS.exec(piece) ?? [];
+    at += blanks.length;
+    if (blanks.length < piece.length) break;
+  }
+  return at;
+}
+
+/** @param next what follows: a frame may go on there */
+function escapeFrames(piece: string, next: string): string {
+  let framed = "";
+  let from = 0;
+  for (const { index } of `${piece}${next}`.matchAll(FRAME)) {
+    if (index >= piece.length) break;
+    framed += `${piece.slice(from, index)}\\`;
+    from = index;
+  }
+  return framed + piece.slice(from);
 }
 
 /** The lines of a text that is shown as somebody's words: none of them can be taken for a line of ours. */
@@ -95,6 +182,11 @@ const LIKE_OURS = new RegExp(
   `^(?:${BRACKET}|[\\p{L}\\p{N}]{2,64}${BAR}|(?:system|human|user|assistant|developer|tool)[:\uff1a])`,
   "iu",
 );
+
+/** Some milliseconds' work at most. */
+const PIECE = 16 * 1024;
+/** The most that a frame's beginning can be: its bracket, blanks, and the longest of the words. */
+const FRAME_CHARACTERS = 64;
 
 /** What engines put around words that are not a person's, or that are. */
 const FRAME =

@@ -37,6 +37,10 @@ export interface JobsWorld {
   begun: string[];
   /** People who still may. */
   gone: Set<string>;
+  /** People who may write nowhere. */
+  mute: Set<string>;
+  /** What threads were told of their jobs. */
+  told: string[];
   store: Store;
   jobs: Jobs;
   scheduler: Scheduler;
@@ -64,7 +68,14 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
   mkdirSync(join(folder, "shop"));
   const reposDir = realpathSync(folder);
   const file = join(folder, "threadmux.db");
-  const world = { nowMs: NOW, folder, begun: [] as string[], gone: new Set<string>() } as JobsWorld;
+  const world = {
+    nowMs: NOW,
+    folder,
+    begun: [] as string[],
+    gone: new Set<string>(),
+    mute: new Set<string>(),
+    told: [] as string[],
+  } as JobsWorld;
   let runs: Runs;
   const now = () => world.nowMs;
   const open = (wrap: (store: Store) => Store) => {
@@ -86,6 +97,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
         },
       } as unknown as Inputs,
       agents: none as Agents,
+      mayType: (maker: Principal) => maker.kind !== "person" || !world.mute.has(maker.discordId),
       mayDoMore: async () => false,
       kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
@@ -107,8 +119,10 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       ...{ store, transcript: () => join(folder, "nothing"), tagsOf: () => [], news, now, log },
       onFound: (name) => feed.wake(name),
     });
+    const tell = async (threadId: string, sentence: string) =>
+      void world.told.push(`${threadId}: ${sentence}`);
     const jobs = new Jobs({
-      ...{ store, homes, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now },
+      ...{ store, homes, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now, tell },
     });
     Object.assign(world, { store: real, jobs, scheduler, news, events, feed });
   };

@@ -65,6 +65,11 @@ export class AgentThread {
   }
 
   /** As the inbox tells: the transcript comes later. */
+  /** Whether a person has written something. */
+  get hasPerson(): boolean {
+    return this.#inbox.hasPerson();
+  }
+
   get children(): ToldChildren {
     return this.#inbox.children();
   }

@@ -16,6 +16,7 @@ import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import { isHuman, parsePrincipal } from "../../shared/principal.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -88,6 +89,13 @@ export class Inbox {
   messageIds(): Set<string> {
     const lines = this.#linesAfter(undefined);
     return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
+  }
+
+  /** Whether a person has written something. */
+  hasPerson(): boolean {
+    return this.#linesAfter(undefined).some(
+      (line) => line.op === "message" && isHuman(parsePrincipal(line.source)),
+    );
   }
 
   /** Whether an event of this type, about whatever the field names, stands in it. */

@@ -1,7 +1,8 @@
-/** What requests bring to a run: the text that goes in behind the job's own words. Pure. */
+/** What requests bring to a run: the text that goes in behind the job's own words. */
 import * as z from "zod";
 import { OUTSIDE_NOTE, type Part, renderInline, renderParts } from "../../shared/outside-text.ts";
 import { fillTemplate, parseBody } from "./body.ts";
+import { renderInTurns } from "./render.ts";
 
 const broughtSchema = z.object({
   text: z.string(),
@@ -33,12 +34,17 @@ export function partsOf(bodies: readonly Buffer[], template: string | undefined)
 }
 
 /** The text itself, each line behind the mark. */
-export function bringRaw(parts: readonly Part[], mark: string, hook: string, run: string): Brought {
+export async function bringRaw(
+  parts: readonly Part[],
+  mark: string,
+  hook: string,
+  run: string,
+): Promise<Brought> {
   const { text, isCut } = renderInline(parts, mark);
   const marks = `a request of the hook ${hook}`;
   if (!isCut) return { text: `${OUTSIDE_NOTE}\n${text}`, marks };
   const cut = "This is its beginning; the attached file has all of it, each line marked.";
-  const file = { name: `${run}.txt`, text: `${OUTSIDE_NOTE}\n${renderParts(parts, mark)}\n` };
+  const file = { name: `${run}.txt`, text: `${OUTSIDE_NOTE}\n${await renderInTurns(parts, mark)}\n` };
   return { text: `${OUTSIDE_NOTE}\n${text}\n${cut}`, marks, file };
 }
 

@@ -6,7 +6,6 @@ import { eventWhenSchema } from "../../shared/jobs/event.ts";
 import { type Job, jobNameSchema } from "../../shared/jobs/job.ts";
 import { isClock, type SentWhen } from "../../shared/jobs/when.ts";
 import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
-import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Children } from "../mcp/children.ts";
 import type { Tool } from "../mcp/tool.ts";
@@ -51,8 +50,7 @@ const remove = z.strictObject({ name: jobNameSchema });
 
 export interface AgentJobToolsOptions {
   store: Store;
-  jobs: Pick<Jobs, "create" | "list" | "remove" | "preview">;
-  agents: Pick<Agents, "noteNotice">;
+  jobs: Pick<Jobs, "create" | "list" | "remove" | "preview" | "tellMakers">;
   marks: Pick<Marks, "findSpread" | "find">;
   children: Pick<Children, "checkChild" | "checkFamily" | "parentOf">;
   homes: Pick<Homes, "find">;
@@ -60,7 +58,7 @@ export interface AgentJobToolsOptions {
 }
 
 export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
-  const { jobs, agents } = options;
+  const { jobs } = options;
   const listOwn = (threadId: ThreadId) => {
     const own = printPrincipal(threadPrincipal(threadId));
     return jobs.list().filter(({ createdBy }) => createdBy === own);
@@ -87,9 +85,10 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
         refuseOften(when, options.now());
         const what = { type: "input" as const, threadId: to, text };
         if (isOver) jobs.remove(name);
-        const made = await jobs.create({ name, when, what }, threadPrincipal(threadId));
         const { words: next } = jobs.preview(when);
-        await agents.noteNotice(threadId, `⏰ Made the job ${name}: ${next}. /job remove takes it away.`);
+        const notice = `⏰ Made the job ${name}: ${next}. /job remove takes it away.`;
+        const made = await jobs.create({ name, when, what }, threadPrincipal(threadId), notice);
+        await jobs.tellMakers();
         return describe(made);
       },
     },

@@ -149,7 +149,7 @@ export class HookFeed {
     const parts = partsOf(bodies, when.template);
     if (when.trust === "own") return { ...bringOwn(parts, run), costUsd: 0 };
     const mark = newMark(parts);
-    if (when.raw) return { ...bringRaw(parts, mark, name, run), costUsd: 0 };
+    if (when.raw) return { ...(await bringRaw(parts, mark, name, run)), costUsd: 0 };
     const { text } = renderInline(parts, mark, MAX_READ_BYTES);
     const settings = when.reader ?? readerSchema.parse({});
     const reading = reader

@@ -1,6 +1,7 @@
 /** What callers do with jobs. */
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { JobPreview } from "../../shared/jobs/api.ts";
 import type { EventWhen } from "../../shared/jobs/event.ts";
 import type { Job, JobRequest, JobRun, JobSettings } from "../../shared/jobs/job.ts";
@@ -17,7 +18,7 @@ import type { JobEvents } from "./events.ts";
 import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { whyGone } from "./maker.ts";
-import { handRunName } from "./names.ts";
+import { handRunName, threadOf } from "./names.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
 import { type Scheduler, scheduledOf } from "./scheduler.ts";
@@ -41,6 +42,8 @@ export interface JobsOptions {
   hooks: Pick<Hooks, "check" | "keep" | "forget">;
   mayStill: (maker: Principal) => boolean;
   maxJobs: number;
+  /** Says a sentence in an agent's thread, the same one once; does nothing if the thread is over. */
+  tell: (threadId: ThreadId, sentence: string) => Promise<void>;
   now: () => number;
 }
 
@@ -51,8 +54,11 @@ export class Jobs {
     this.#options = options;
   }
 
-  /** @throws AppError that names the field and says what would fit */
-  async create(request: JobRequest, by: Principal): Promise<Job> {
+  /**
+   * @param notice what the thread that makes it is told; a kill loses it no more than the job
+   * @throws AppError that names the field and says what would fit
+   */
+  async create(request: JobRequest, by: Principal, notice?: string): Promise<Job> {
     const { store, homes, targets, scheduler, hooks, events, now } = this.#options;
     const { what, paused, ...sent } = jobRequestSchema().parse(request);
     const nowMs = now();
@@ -65,7 +71,7 @@ export class Jobs {
       throw new AppError("invalid_request", "expiresAt: is before the job is due for the first time.");
     const secret = ("secret" in sent.when && sent.when.secret) || "";
     hooks.check(settings, secret);
-    await targets.check({ settings });
+    await targets.check({ settings, createdBy: by });
     this.#checkRoom(sent.name, by); // while that was looked at, another one may have been made
     if (when.type === "webhook") hooks.keep(sent.name, secret);
     if (when.type === "event") events.settle();
@@ -77,6 +83,7 @@ export class Jobs {
       why: paused ? "It was made paused; resume it, and it begins." : null,
       nextDue: first,
       period: (first ?? nowMs) - nowMs,
+      notice,
     });
     if (when.type === "event") events.refresh();
     scheduler.look();
@@ -114,6 +121,15 @@ export class Jobs {
 
   list(): Job[] {
     return this.#options.store.jobs.list().map((row) => this.#describe(row));
+  }
+
+  /** Tells threads of the jobs that they have made, as far as they were not told. */
+  async tellMakers(): Promise<void> {
+    const { store, tell } = this.#options;
+    for (const { jobId, createdBy, notice } of store.jobs.listUnsaid()) {
+      if (notice !== null && createdBy.kind === "thread") await tell(threadOf(createdBy.threadId), notice);
+      store.jobs.setSaid(jobId);
+    }
   }
 
   /** @throws AppError `not_found` */

@@ -30,8 +30,7 @@ export function reportTool({ store, news }: ReportToolOptions): Tool {
     description:
       "You work in a run of a job: says, once, how it went. People get it where the job says; they do not read your text.",
     inputSchema: report,
-    isFor: (threadId) =>
-      store.jobRuns.listOfThread(threadId).length > 0 || store.jobs.findByThread(threadId) !== undefined,
+    isFor: (threadId) => store.jobRuns.hasThread(threadId) || store.jobs.hasThread(threadId),
     run: async ({ threadId, input }) => {
       const { ok, text = "" } = report.parse(input);
       const { run, row } = findRun(store, threadId);

@@ -2,9 +2,11 @@
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createLog } from "../../shared/log.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
 import { isWell, RUNS_LOOKED_AT, whySilent } from "./heartbeat.ts";
+import { LeftBehind } from "./left-behind.ts";
 
 let world: JobsWorld;
 beforeEach(() => {
@@ -215,6 +217,68 @@ test("a run whose maker is gone before it begins is not begun, and the job is pa
   expect(world.runs()).toMatchObject([{ status: "skipped", reason: expect.stringMatching(/^rights: .*42/) }]);
   expect(world.jobs.get("nightly").state).toBe("paused");
   expect(world.news.list(false, 50).filter(({ kind }) => kind === "paused")).toHaveLength(1);
+});
+
+test("an input goes in only if its maker may write there, then and now", async () => {
+  await world.open("target");
+  const what = { type: "input" as const, threadId: "target", text: "hi" };
+  await world.add({ name: "early", what }, person("42"));
+  await world.pass(10 * MINUTE);
+  world.mute.add("42");
+  await world.pass(10 * MINUTE);
+  expect(world.runs("early")).toMatchObject([
+    { status: "done" },
+    { status: "failed", reason: expect.stringMatching(/^forbidden: .*Discord user 42 may not write/) },
+  ]);
+  await expect(world.add({ name: "late", what }, person("42"))).rejects.toMatchObject({ code: "forbidden" });
+});
+
+test("the thread of a run is ended a day after it, but for the newest twenty and those with a person", async () => {
+  await world.add({ when: { type: "every", seconds: 60 }, overlap: "allow" });
+  const ended: string[] = [];
+  const left = new LeftBehind({
+    store: world.store,
+    hasPerson: (threadId) => world.store.inputs.hasAny(threadId),
+    kill: async (threadId) => void ended.push(threadId),
+    ...{ now: () => world.nowMs, log: createLog("vm", "silent") },
+  });
+  for (let at = 0; at < 24; at++) {
+    await world.pass(MINUTE);
+    const run = world.begun.at(-1) ?? "";
+    if (at !== 3) await world.end(run);
+  }
+  world.store.inputs.set(world.begun[1] as never, "m1", "sent");
+  world.jobs.pause("nightly", OWNER);
+  await left.look();
+  expect(ended).toEqual([]);
+  world.nowMs += 25 * HOUR;
+  await left.look();
+  // The second has a person's words, the fourth is not over.
+  expect(ended.sort()).toEqual([world.begun[0], world.begun[2]].sort());
+});
+
+test("a kill between a job and the notice of it loses neither; the thread is told once", async () => {
+  const thread = { kind: "thread" as const, threadId: "maker" };
+  const what = { type: "command" as const, dir: "shop", command: "true" };
+  await world.jobs.create({ name: "wake", when: { type: "every", seconds: 60 }, what }, thread, "made it");
+  expect(world.told).toEqual([]);
+  await world.reopen();
+  await world.jobs.tellMakers();
+  await world.jobs.tellMakers();
+  expect(world.told).toEqual(["maker: made it"]);
+});
+
+test("news of a channel in which nothing is told keep no others waiting", async () => {
+  const news = (job: string, report: string | null, at: number) =>
+    world.store.jobNews.insert({
+      ...{ key: `${job}.${at}`, job, kind: "failed", text: "x", output: null, report: report as never, at },
+    });
+  for (let at = 0; at < 150; at++) news("dead", "123456789012345678", at);
+  news("first", null, 200);
+  news("other", "223456789012345678", 201);
+  const untold = world.news.list(true, 100);
+  expect(untold).toHaveLength(100);
+  expect(untold.map(({ job }) => job).slice(-2)).toEqual(["first", "other"]);
 });
 
 test("what should have begun some minutes ago is overdue", async () => {

@@ -8,7 +8,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import type { What } from "../../shared/jobs/job.ts";
 import { isClock } from "../../shared/jobs/when.ts";
 import { kindOf } from "../../shared/kinds.ts";
-import { job } from "../../shared/principal.ts";
+import { describePrincipal, job, type Principal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import { type Brought, parseBrought } from "../hooks/brought.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
@@ -31,6 +31,8 @@ export interface TargetsOptions {
   inputs: Inputs;
   agents: Pick<Agents, "control" | "foldNow">;
   kinds: Kinds;
+  /** Whether somebody may write into a thread. */
+  mayType: (maker: Principal, threadId: ThreadId) => boolean;
   /** Whether an agent may do more than another one. */
   mayDoMore: (threadId: ThreadId, otherId: ThreadId) => Promise<boolean>;
   commands: BoundedCommands;
@@ -72,7 +74,7 @@ export class Targets {
    * Whether such a job could begin now.
    * @throws AppError as the start of a run
    */
-  async check({ settings }: Pick<JobRow, "settings">): Promise<void> {
+  async check({ settings, createdBy }: Pick<JobRow, "settings" | "createdBy">): Promise<void> {
     const { store, kinds, reposDir } = this.#options;
     const { what, name, check } = settings;
     refuseHeartbeat(settings);
@@ -88,6 +90,7 @@ export class Targets {
       if (!thread) throw new AppError("not_found", `what.threadId: there is no thread ${what.threadId}.`);
       if (!isOpen(thread.status))
         throw new AppError("thread_ended", `what.threadId: thread ${what.threadId} has ended.`);
+      this.#judge(createdBy, thread.threadId);
       return;
     }
     await resolveDirectory(reposDir, what.dir);
@@ -160,12 +163,20 @@ export class Targets {
     const threadId = threadOf(what.threadId);
     const thread = store.threads.find(threadId);
     if (!thread) throw new AppError("not_found", `There is no thread ${threadId} any more.`);
+    this.#judge(row.createdBy, threadId);
     const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
     const input = inputOf(what.text, run);
     const held = (await this.#isAbove(threadId, row)) ? ("rights" as const) : undefined;
     await inputs.send(threadId, { ...input, ...sentBy(row, run), held });
     // A terminal says nothing of what came of it.
     return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
+  }
+
+  /** @throws AppError `forbidden` if a job's maker may not write there now */
+  #judge(maker: Principal, threadId: ThreadId): void {
+    if (this.#options.mayType(maker, threadId)) return;
+    const who = describePrincipal(maker);
+    throw new AppError("forbidden", `what.threadId: ${who} may not write into thread ${threadId}.`);
   }
 
   /** Whether the thread may do more than the agent that has made the job: a person there decides then. */

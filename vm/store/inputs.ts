@@ -11,11 +11,13 @@ const idSchema = z.object({ input_id: z.string() });
 
 export class InputTable {
   readonly #find;
+  readonly #any;
   readonly #listSending;
   readonly #set;
 
   constructor(db: Database) {
     this.#find = db.prepare("SELECT is_sent FROM inputs WHERE thread_id = ? AND input_id = ?");
+    this.#any = db.prepare("SELECT 1 FROM inputs WHERE thread_id = ? LIMIT 1");
     this.#listSending = db.prepare("SELECT input_id FROM inputs WHERE thread_id = ? AND is_sent = 0");
     this.#set = db.prepare(
       "INSERT INTO inputs (thread_id, input_id, is_sent) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET is_sent = excluded.is_sent",
@@ -26,6 +28,10 @@ export class InputTable {
     const row = this.#find.get(threadId, inputId);
     if (row === undefined) return undefined;
     return stateSchema.parse(row).is_sent === 0 ? "sending" : "sent";
+  }
+
+  hasAny(threadId: ThreadId): boolean {
+    return this.#any.get(threadId) !== undefined;
   }
 
   /** Ids of the inputs that are `sending`. */

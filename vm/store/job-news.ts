@@ -49,7 +49,11 @@ export class JobNewsTable {
       `DELETE FROM job_news WHERE news_id <= (SELECT news_id FROM job_news ORDER BY news_id DESC LIMIT 1 OFFSET ?)`,
     );
     this.#list = db.prepare("SELECT * FROM job_news ORDER BY news_id DESC LIMIT ?");
-    this.#listUntold = db.prepare("SELECT * FROM job_news WHERE is_told = 0 ORDER BY news_id LIMIT ?");
+    // Of each channel the oldest first: one in which nothing can be told keeps no other waiting.
+    this.#listUntold = db.prepare(
+      `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY report ORDER BY news_id) AS place
+         FROM job_news WHERE is_told = 0) ORDER BY place, news_id LIMIT ?`,
+    );
     this.#setTold = db.prepare("UPDATE job_news SET is_told = 1 WHERE news_id = ?");
   }
 
@@ -65,7 +69,8 @@ export class JobNewsTable {
 
   /** Those that the relay has not told, the oldest first. */
   listUntold(limit: number): JobNewsRow[] {
-    return this.#listUntold.all(limit).map((row) => rowSchema.parse(row));
+    const rows = this.#listUntold.all(limit).map((row) => rowSchema.parse(row));
+    return rows.sort((one, other) => one.newsId - other.newsId);
   }
 
   setTold(newsId: number): void {

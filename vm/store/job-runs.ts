@@ -81,6 +81,7 @@ export class JobRunTable {
   readonly #update;
   readonly #setReport;
   readonly #ofThread;
+  readonly #isOfThread;
   readonly #open;
   readonly #openOf;
   readonly #list;
@@ -106,6 +107,9 @@ export class JobRunTable {
     this.#ofThread = db.prepare(
       `SELECT * FROM job_runs WHERE thread_id = @threadId OR run = @threadId
        ORDER BY status NOT IN ('claimed', 'started'), claimed_at LIMIT 50`,
+    );
+    this.#isOfThread = db.prepare(
+      "SELECT 1 WHERE EXISTS (SELECT 1 FROM job_runs WHERE run = @threadId) OR EXISTS (SELECT 1 FROM job_runs WHERE thread_id = @threadId)",
     );
     this.#open = db.prepare(
       "SELECT * FROM job_runs WHERE status IN ('claimed', 'started') ORDER BY claimed_at, run",
@@ -154,6 +158,11 @@ export class JobRunTable {
   /** The runs of which this thread has the input, those that go on first, the oldest of them first. */
   listOfThread(threadId: ThreadId): JobRunRow[] {
     return this.#ofThread.all({ threadId }).map((row) => runSchema.parse(row));
+  }
+
+  /** Whether some run has its input there. */
+  hasThread(threadId: ThreadId): boolean {
+    return this.#isOfThread.get({ threadId }) !== undefined;
   }
 
   /** Does nothing if it is not there (any more). */

@@ -17,6 +17,7 @@ const rowSchema = z
     period: z.int(),
     by_hand: z.int(),
     thread_id: knownThreadId.nullable(),
+    notice: z.string().nullable(),
   })
   .transform((row) => ({
     jobId: row.job_id,
@@ -32,6 +33,8 @@ const rowSchema = z
     byHand: row.by_hand,
     /** The thread of a job that has one for all runs. */
     threadId: row.thread_id,
+    /** What the thread of its maker is still to be told. */
+    notice: row.notice,
   }));
 export type JobRow = z.output<typeof rowSchema>;
 
@@ -43,6 +46,7 @@ export interface NewJob {
   why: string | null;
   nextDue: number | null;
   period: number;
+  notice?: string | undefined;
 }
 
 const countSchema = z.object({ count: z.int() });
@@ -55,7 +59,7 @@ export class JobTable {
   readonly #insert;
   readonly #find;
   readonly #get;
-  readonly #findByThread;
+  readonly #isOfThread;
   readonly #list;
   readonly #listDue;
   readonly #listFar;
@@ -70,18 +74,21 @@ export class JobTable {
   readonly #setNext;
   readonly #setState;
   readonly #setThread;
+  readonly #listUnsaid;
+  readonly #setSaid;
   readonly #takeHand;
   readonly #remove;
 
   constructor(db: Database) {
     this.#db = db;
     this.#insert = db.prepare(
-      `INSERT INTO jobs (name, settings, created_by, created_at, state, why, next_due, period)
-       VALUES (@name, @settings, @createdBy, @createdAt, @state, @why, @nextDue, @period)`,
+      `INSERT INTO jobs (name, settings, created_by, created_at, state, why, next_due, period, notice)
+       VALUES (@name, @settings, @createdBy, @createdAt, @state, @why, @nextDue, @period, @notice)`,
     );
     this.#find = db.prepare("SELECT * FROM jobs WHERE name = ?");
-    this.#findByThread = db.prepare(
-      "SELECT * FROM jobs WHERE thread_id = @threadId OR json_extract(settings, '$.what.threadId') = @threadId LIMIT 1",
+    this.#isOfThread = db.prepare(
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM jobs WHERE thread_id = @threadId)
+         OR EXISTS (SELECT 1 FROM jobs WHERE json_extract(settings, '$.what.threadId') = @threadId)`,
     );
     this.#get = db.prepare("SELECT * FROM jobs WHERE job_id = ?");
     this.#list = db.prepare("SELECT * FROM jobs ORDER BY name");
@@ -105,13 +112,16 @@ export class JobTable {
     this.#setNext = db.prepare("UPDATE jobs SET next_due = @nextDue, period = @period WHERE job_id = @jobId");
     this.#setState = db.prepare("UPDATE jobs SET state = @state, why = @why WHERE job_id = @jobId");
     this.#setThread = db.prepare("UPDATE jobs SET thread_id = @threadId WHERE job_id = @jobId");
+    this.#listUnsaid = db.prepare("SELECT * FROM jobs WHERE notice IS NOT NULL");
+    this.#setSaid = db.prepare("UPDATE jobs SET notice = NULL WHERE job_id = ?");
     this.#takeHand = db.prepare("UPDATE jobs SET by_hand = by_hand + 1 WHERE job_id = ?");
     this.#remove = db.prepare("DELETE FROM jobs WHERE job_id = ?");
   }
 
-  insert({ settings, createdBy, ...job }: NewJob): void {
+  insert({ settings, createdBy, notice, ...job }: NewJob): void {
     this.#insert.run({
       ...job,
+      notice: notice ?? null,
       name: settings.name,
       settings: JSON.stringify(settings),
       createdBy: printPrincipal(createdBy),
@@ -123,10 +133,9 @@ export class JobTable {
     return row === undefined ? undefined : rowSchema.parse(row);
   }
 
-  /** One of those that write into this thread. */
-  findByThread(threadId: ThreadId): JobRow | undefined {
-    const row = this.#findByThread.get({ threadId });
-    return row === undefined ? undefined : rowSchema.parse(row);
+  /** Whether some job writes into this thread. */
+  hasThread(threadId: ThreadId): boolean {
+    return this.#isOfThread.get({ threadId }) !== undefined;
   }
 
   get(jobId: number): JobRow {
@@ -194,6 +203,15 @@ export class JobTable {
 
   setThread(jobId: number, threadId: ThreadId): void {
     this.#setThread.run({ jobId, threadId });
+  }
+
+  /** Those of which the thread of their maker has not been told. */
+  listUnsaid(): JobRow[] {
+    return this.#listUnsaid.all().map((row) => rowSchema.parse(row));
+  }
+
+  setSaid(jobId: number): void {
+    this.#setSaid.run(jobId);
   }
 
   /** @returns how many runs were begun by hand, with this one */

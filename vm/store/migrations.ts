@@ -175,6 +175,10 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE threads DROP COLUMN type;
   ALTER TABLE threads RENAME COLUMN kind TO type;
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN notice TEXT;
+  CREATE INDEX jobs_of_input ON jobs (json_extract(settings, '$.what.threadId'));
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type EngineName, READER } from "../../shared/agent/engines/engines.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { isOpen } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -19,6 +20,7 @@ import { HookFeed } from "../jobs/feed.ts";
 import { HookTests } from "../jobs/hook-test.ts";
 import { Hooks } from "../jobs/hooks.ts";
 import { Jobs } from "../jobs/jobs.ts";
+import { LeftBehind } from "../jobs/left-behind.ts";
 import { threadOf } from "../jobs/names.ts";
 import { JobNews } from "../jobs/news.ts";
 import { Runs } from "../jobs/runs.ts";
@@ -45,15 +47,17 @@ export function createJobs(
   { releasers, sandbox }: Pick<Setting, "releasers"> & { sandbox: Sandbox | undefined },
   metrics: Pick<Metrics, "jobRuns" | "jobLateSeconds" | "jobUsd">,
 ): WiredJobs {
-  const { store, config, agentKind, now } = common;
+  const { store, config, agentKind, log, now } = common;
   const people = peopleOf(store);
   const isThere = (name: string) => isOpen(store.threads.find(threadOf(name))?.status ?? "killed");
   const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
   const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
   const checks = new Checks({ store, commands, engine: engineOfJobs(config), engineOf });
-  const { children } = operations;
+  const { children, homes } = operations;
+  const mayType = (maker: Principal, threadId: ThreadId) =>
+    people.may(maker, "type", homes.channelOf(threadId));
   const mayDoMore = (threadId: ThreadId, otherId: ThreadId) => children.mayDoMore(threadId, otherId);
-  const targets = new Targets({ ...common, ...operations, mayDoMore, commands, checks });
+  const targets = new Targets({ ...common, ...operations, mayType, mayDoMore, commands, checks });
   const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
     metrics.jobRuns.inc({ outcome });
     metrics.jobUsd.inc(costUsd ?? 0);
@@ -89,15 +93,34 @@ export function createJobs(
     events,
     mayStill,
     maxJobs: config.maxJobs,
+    tell: async (threadId, sentence) => {
+      await operations.agents.noteNotice(threadId, sentence).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error; // it is over
+      });
+    },
     now,
   });
   const hookTests = new HookTests({ findHook: (name) => hooks.find(name), now });
+  const leftBehind = new LeftBehind({ ...common, kill: operations.kill, hasPerson: hasPersonIn(common) });
+  releasers.add("threads of old runs", () => leftBehind.close());
   const start = () => {
     hookFeed.start();
     events.start();
+    leftBehind.start();
     scheduler.look();
+    jobs.tellMakers().catch((error: unknown) => {
+      log.warn({ err: error }, "could not tell of a job in the thread that made it");
+    });
   };
   return { jobs, jobNews, hookTests, hooks, wake, start };
+}
+
+/** A terminal of a run gets nothing but what somebody types. */
+function hasPersonIn({ store, agentThreads }: Common): (threadId: ThreadId) => boolean {
+  return (threadId) =>
+    store.agents.find(threadId)
+      ? agentThreads.look(threadId, ({ hasPerson }) => hasPerson)
+      : store.inputs.hasAny(threadId);
 }
 
 function createEvents(
