@@ -174,6 +174,17 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   expect(await send(below, plan, "Go on.", "narrow")).toContain("may do more than you");
 });
 
+test("a child whose directive takes a tool away writes to who has it only with a person's leave", async () => {
+  const home = await parent("tools");
+  const folder = join(sidecar.folders.home, ".claude", "agents");
+  mkdirSync(folder, { recursive: true });
+  const head = "---\nname: reader\ndescription: Reads\ndisallowedTools: Bash\n---\n";
+  writeFileSync(join(folder, "reader.md"), `${head}You read.\n`);
+  const reader = await childOf(home, { directive: "reader" });
+  expect(await send(reader, "parent", "Please run it.", "up")).toContain("may do more than you");
+  expect(await send(home, reader, "Go on.", "down")).toContain("Sent to");
+});
+
 // Promise: S31
 test("a rule that a person granted the reader alone: its agent is written to only with a person's leave", async () => {
   const home = await parent("granted");

@@ -28,6 +28,7 @@ import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
 import { refuseTooMany } from "./spawn-rate.ts";
+import { hasWiderTools } from "./wider-tools.ts";
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
@@ -98,8 +99,8 @@ export class Children {
   }
 
   /**
-   * Whether it works in a wider mode, by rules that the other one was not granted, or in a directory that is not the
-   * other one's or below it.
+   * Whether it works in a wider mode, with wider tools, by rules that the other one was not granted, or in a directory
+   * that is not the other one's or below it.
    */
   async mayDoMore(threadId: ThreadId, otherId: ThreadId): Promise<boolean> {
     const { threads, agents } = this.#options;
@@ -108,6 +109,8 @@ export class Children {
     const { folders } = this.#options;
     // Modes of two engines can't be compared.
     if (folders.engineOf(threadId) !== folders.engineOf(otherId)) return true;
+    const [tools, otherTools] = [threadId, otherId].map((id) => folders.findConfig(id)?.agent ?? {});
+    if (hasWiderTools(tools ?? {}, otherTools ?? {})) return true;
     const names: readonly string[] = this.#modesOf(threadId)?.names ?? [];
     if (names.indexOf(this.#ownMode(threadId)) > names.indexOf(this.#ownMode(otherId))) return true;
     return !isBelow(threads.getStored(threadId).path, threads.getStored(otherId).path);
