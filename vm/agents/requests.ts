@@ -5,6 +5,7 @@ import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import type { InboxLine, OpLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { HoldReason } from "../../shared/agent/message-fields.ts";
+import { unaskedTools } from "../../shared/agent/tools-of-ours.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
@@ -51,7 +52,7 @@ export function threadConfig(
     launch: {
       program,
       args: [...args],
-      allowedTools: hasTools ? [`mcp__${MCP_SERVER}`] : [],
+      allowedTools: hasTools ? unaskedTools(MCP_SERVER) : [],
       ...(hasTools && { mcpConfigFile }),
     },
     timeouts,

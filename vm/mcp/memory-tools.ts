@@ -58,7 +58,6 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
       description:
         "Finds words in your memory, then in what you and your family have said. Each hit has its file, line and day.",
       inputSchema: search,
-      asksAs: "nothing",
       run: async ({ threadId, input }) => {
         const { query, where } = search.parse(input);
         const fold = await agents.foldNow(threadId);
@@ -71,7 +70,6 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
       name: "memory_get",
       description: "Reads a file of memory, with who wrote it and when.",
       inputSchema: get,
-      asksAs: "nothing",
       run: async ({ threadId, input }) => {
         const { path, from, lines } = get.parse(input);
         return memory.read(threadId, path, from, lines);
@@ -82,7 +80,6 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
       description:
         "Keeps something for later conversations. Only what this tool wrote is remembered: saying that you will remember keeps nothing. People see each write and can undo it. A write to a MEMORY.md waits until a person lets it in; a note is written at once.",
       inputSchema: write,
-      asksAs: "nothing",
       run: async ({ threadId, callId, input }) => {
         const wanted = write.parse(input);
         return memory.write(threadId, callId, wanted);

@@ -1,5 +1,6 @@
 /** A tool that the sidecar offers to engines over the Model Context Protocol. */
 import type * as z from "zod";
+import type { OurTool } from "../../shared/agent/tools-of-ours.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Right } from "../../shared/rights.ts";
 
@@ -14,12 +15,11 @@ export interface ToolCall {
 }
 
 export interface Tool {
-  name: string;
+  /** With it is declared as what people are asked about it. */
+  name: OurTool;
   /** For the model. */
   description: string;
   inputSchema: z.ZodType;
-  /** The engine's own tool as which people are asked about it before it runs; `nothing`: they are not asked. */
-  asksAs?: "nothing" | "Bash" | "Write";
   /** Whether a thread is offered it; not set: each is. */
   isFor?: (threadId: ThreadId) => boolean;
   /** What the person needs who began the thread; without it `type`. */
