@@ -1,6 +1,6 @@
 /**
  * The beginning of a thread's memory, as its model is told it: with the first message of a new conversation and after
- * each compaction. It is a text among the messages, never the engine's instructions.
+ * each compaction, then with what is still open. It is a text among the messages, never the engine's instructions.
  */
 import type { ThreadConfig } from "../shared/agent/config.ts";
 import { ENGINES } from "../shared/agent/engines/engines.ts";
@@ -10,6 +10,7 @@ import type { ThreadFold, WaitingMessage } from "../shared/agent/fold-types.ts";
 import { MemoryFolder } from "../shared/memory/memory-folder.ts";
 import { MEMORY_FILE, MEMORY_HEAD_BYTES, ownersOf } from "../shared/memory/owner.ts";
 import { quotedLines } from "../shared/outside-text.ts";
+import { openThings } from "./core/put-back.ts";
 import type { Launch } from "./engine.ts";
 
 export interface ToldMemory {
@@ -31,15 +32,23 @@ export function memoryFor(
 ): ToldMemory | undefined {
   if (!ENGINES[config.agent.engine].capabilities.tools || !isDue(fold, launch, carrier)) return undefined;
   const heads = readHeads(config);
-  if (heads.length === 0) return undefined;
+  const open = wasCompacted(fold, carrier) ? openThings(fold) : undefined;
+  const texts = [open, heads.length === 0 ? undefined : textOf(heads)].filter((text) => text !== undefined);
+  if (texts.length === 0) return undefined;
   const { generation } = launch;
   const paths = heads.map(({ path }) => path);
-  return { text: textOf(heads), event: { type: "memory_told", with: carrier, generation, paths } };
+  return { text: texts.join("\n\n"), event: { type: "memory_told", with: carrier, generation, paths } };
 }
 
 function isDue({ memory, compactedSeq = 0 }: ThreadFold, { generation, resumed }: Launch, carrier: string) {
   if (!memory || memory.seq < compactedSeq || memory.with === carrier) return true;
   return !resumed && memory.generation !== generation;
+}
+
+/** A compaction lies between now and what it was told last. */
+function wasCompacted({ memory, compactedSeq }: ThreadFold, carrier: string): boolean {
+  if (compactedSeq === undefined) return false;
+  return memory === undefined || memory.seq < compactedSeq || memory.with === carrier;
 }
 
 /** Begins a command, or a path whose file is read. */

@@ -1,0 +1,43 @@
+/** What no summary may decide on: after a compaction the model is told what is still open, from the transcript. Pure. */
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { timeOf } from "../content.ts";
+
+/** Of each kind; of more the number is told. */
+const MAX_NAMED = 20;
+const MAX_TITLE = 200;
+
+/** @returns undefined if nothing is open of what came before the last compaction */
+export function openThings(fold: ThreadFold): string | undefined {
+  const { compactedSeq = Number.POSITIVE_INFINITY } = fold;
+  const isBefore = ({ seq }: { seq: number }) => seq < compactedSeq;
+  const owed = (fold.voice?.owed ?? [])
+    .filter(isBefore)
+    .map(({ handle, at }) => `- ${handle} of ${timeOf(at)} has no answer from you yet.`);
+  const asks = fold.asks
+    .filter(isBefore)
+    .filter(({ trust, limit, heldMessageId }) => !trust && !limit && heldMessageId === undefined)
+    .map(({ title, kind }) =>
+      kind === "question"
+        ? `- People are still asked: ${short(title)}`
+        : `- A person is still asked whether this may run: ${short(title)}`,
+    );
+  const children = fold.children.map(
+    ({ threadId, title }) => `- Your child ${threadId} is at work: ${short(title)}`,
+  );
+  const tasks = fold.backgroundTasks.map(
+    ({ taskId, title }) => `- In the background ${taskId} runs: ${short(title)}`,
+  );
+  const lines = [owed, asks, children, tasks].flatMap(named);
+  if (lines.length === 0) return undefined;
+  return `[threadmux: your conversation was shortened. This is open:]\n${lines.join("\n")}`;
+}
+
+function named(lines: readonly string[]): string[] {
+  const more = lines.length - MAX_NAMED;
+  return more > 0 ? [...lines.slice(0, MAX_NAMED), `- And ${more} more of these.`] : [...lines];
+}
+
+/** On one line, so that none of it looks like another one. */
+function short(title: string): string {
+  return title.replace(/\s+/g, " ").slice(0, MAX_TITLE);
+}
