@@ -14,6 +14,8 @@ import { callKeyOf } from "./call-key.ts";
 /** So long an ask holds up the agent while nothing else comes in. */
 const PATIENCE_MS = 60_000;
 const MAX_TOLD = 2_000;
+/** Nobody decides on more: a model that asks and asks is told no. */
+const MAX_ASIDE = 50;
 
 export interface AsideLook {
   fold: ThreadFold;
@@ -70,7 +72,16 @@ function bodiesOf(look: AsideLook, request: OpenRequest, ask: OpenAsk): EventBod
   }
   const same = fold.asks.find(({ aside }) => aside?.key === key && aside.files === files);
   if (!same && !isDue) return [];
+  if (!same && fold.asks.filter(({ aside }) => aside).length >= MAX_ASIDE) return tooMany(ask);
   return [{ type: "ask_aside", requestId, key, files, ...(same && { sameAs: same.requestId }) }];
+}
+
+function tooMany({ requestId, kind, options }: OpenAsk): EventBody[] {
+  if (kind === "question") return [{ type: "elicitation_response", requestId, action: "decline" }];
+  const optionId = options.find((option) => option.kind.startsWith("reject"))?.optionId;
+  const message = `${MAX_ASIDE} questions wait for people already; ask again when they are answered.`;
+  const outcome = { outcome: "selected" as const, ...(optionId !== undefined && { optionId }) };
+  return [{ type: "permission_response", requestId, ...outcome, message }];
 }
 
 /** Something waits to be heard: not yet sent, or sent and not taken before the call has ended. */

@@ -9,7 +9,8 @@ const MAX_WITHDRAWN = 200;
  * reason stays.
  */
 export function mark(fold: ThreadFold, { seq, why }: { seq: number; why: string }): ThreadFold {
-  return { ...withdrawRules(fold, fold.grantedRules, seq), marked: fold.marked ?? { seq, why } };
+  const { allowed: _, ...rest } = fold; // what was allowed before it read that is asked about anew
+  return { ...withdrawRules(rest, fold.grantedRules, seq), marked: fold.marked ?? { seq, why } };
 }
 
 /** A person trusts it. Rules that were withdrawn stay so. */
