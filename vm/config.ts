@@ -289,9 +289,7 @@ export function parseVmConfig(
     },
     sandbox: values.AGENT_SANDBOX,
     ...named.paths,
-    ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
-      ? {}
-      : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
+    ...dayLimitOf(values.SPEND_LIMIT_USD_PER_DAY),
     ...(values.ASK_FILES && { askFiles: true }),
     ...(values.MAIN_PROMPT_FILE !== undefined && { mainPromptFile: values.MAIN_PROMPT_FILE }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
@@ -299,6 +297,10 @@ export function parseVmConfig(
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
+}
+
+function dayLimitOf(usd: number | undefined): Pick<VmConfig, "spendLimitUsdPerDay"> {
+  return usd === undefined ? {} : { spendLimitUsdPerDay: usd };
 }
 
 function problemsOfAgent(

@@ -109,13 +109,8 @@ export interface Operations {
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
   const { threads, agentKind, agentThreads, config } = common;
   const { threadEnv } = config;
-  const agents = new Agents({
-    ...common,
-    agents: agentThreads,
-    kind: agentKind,
-    threadEnv,
-    settings: config.agent,
-  });
+  const settings = config.agent;
+  const agents = new Agents({ ...common, agents: agentThreads, kind: agentKind, threadEnv, settings });
   const memory = new AgentMemory({ ...common, agents });
   common.memoryWriter.listen((rows) => void memory.tell(rows));
   const creation = new Creation(common);
