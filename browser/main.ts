@@ -31,7 +31,10 @@ async function main(): Promise<void> {
     const shown = new Shown(folder, spec.url, print, Date.now);
     const session = new Session({ spec, folder, shown, env: process.env, now: Date.now });
     await openDoor(BROWSER_FILES.door, (op, waitMs) => session.act(op, waitMs));
-    await session.run(stop.signal);
+    await session.run(stop.signal).catch((error: unknown) => {
+      shown.set({ status: "failed", note: errorText(error) });
+      throw error;
+    });
     process.exit(0);
   } catch (error) {
     fail(1, errorText(error));

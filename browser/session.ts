@@ -227,11 +227,14 @@ export class Session {
       });
   }
 
-  async #perform(op: BrowserOp): Promise<void> {
+  async #perform(asked: BrowserOp): Promise<void> {
     const { shown, now } = this.#options;
     this.#usedAt = now();
-    const tab = await this.#usable(op);
+    const tab = await this.#usable(asked);
     tab.noteOp();
+    // In the place of a page that has ended there is an empty one.
+    const isEmpty = !tab.page.url().startsWith("http");
+    const op: BrowserOp = asked.do === "reload" && isEmpty ? { do: "open", url: shown.state.url } : asked;
     if (op.do === "open") shown.set({ status: "loading", url: op.url, title: "", note: this.#note ?? null });
     else if (op.do === "reload" || op.do === "back" || op.do === "forward") shown.set({ status: "loading" });
     const pictures = {
@@ -261,25 +264,12 @@ export class Session {
     await this.#queue.run("tab", async () => undefined); // one is on its way
     const tab = this.#tab;
     if (!tab) throw new AppError("unavailable", "The browser is starting; try again.");
-    if (op.do !== "open" && op.do !== "reload" && op.do !== "back") {
-      if (this.#isFrozen) await this.#setFrozen(tab, false);
-      return tab;
-    }
-    this.#isFrozen = false;
-    const isWell = await tab.setFrozen(false).then(
-      () => true,
-      () => false,
-    );
+    if (this.#isFrozen) await this.#setFrozen(tab, false);
+    const leaves = op.do === "open" || op.do === "reload" || op.do === "back";
     const context = this.#context;
-    if (isWell || !context) return tab;
+    if (!leaves || !context || (await tab.isWell())) return tab;
     tab.close();
-    const { url } = this.#options.shown.state;
-    const fresh = await this.#replaceTab(context);
-    if (op.do !== "open")
-      await perform(fresh, { do: "open", url }, { newest: 0, countOf: () => undefined }).catch(
-        () => undefined,
-      );
-    return fresh;
+    return this.#replaceTab(context);
   }
 
   #isFrozen = false;

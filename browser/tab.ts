@@ -11,6 +11,7 @@ import { Marks } from "./marks.ts";
 const OPEN_MS = 30_000;
 const CLOSE_MS = 10_000;
 const PICTURE_MS = 6_000;
+const WELL_MS = 3_000;
 /** A page that asks oftener, with nobody doing anything, is closed. */
 const MAX_DIALOGS = 10;
 const MAX_SAID = 200;
@@ -83,6 +84,20 @@ export class Tab {
     const shot = this.#cdp.send("Page.captureScreenshot", { format: "png", optimizeForSpeed: true });
     const { data } = await withDeadline(shot, PICTURE_MS, "the page's picture");
     return Buffer.from(data, "base64");
+  }
+
+  /** Whether its scripts let anything else be done. */
+  async isWell(): Promise<boolean> {
+    try {
+      await withDeadline(
+        this.#cdp.send("Runtime.evaluate", { expression: "1" }),
+        WELL_MS,
+        "the page's answer",
+      );
+      return true;
+    } catch {
+      return false; // it is at work, or gone
+    }
   }
 
   async stopLoading(): Promise<void> {

@@ -9,6 +9,7 @@ import { addAnswer, addApprove, addAsks, addDeny } from "./commands/asks.ts";
 import { addAttach } from "./commands/attach.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addBranch } from "./commands/branch.ts";
+import { addBrowser } from "./commands/browser.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addChannel } from "./commands/channel.ts";
 import { addControls } from "./commands/controls.ts";
@@ -124,6 +125,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addKill(program, act);
   addLog(program, act);
   addLogs(program, act);
+  addBrowser(program, act);
   addResize(program, act);
   addStatus(program, act);
   addInbox(program, act);

@@ -181,11 +181,7 @@ export class SidecarClient {
   }
 
   /** A file's bytes as they come. */
-  downloadAttachment(
-    threadId: string,
-    name: string,
-    signal?: AbortSignal,
-  ): AsyncGenerator<Uint8Array, void, undefined> {
+  downloadAttachment(threadId: string, name: string, signal?: AbortSignal) {
     return this.#http.download(pathOf(attachments.get, { id: threadId, name }), {}, signal);
   }
 

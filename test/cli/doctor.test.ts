@@ -86,7 +86,17 @@ test("a sound set-up has no fault, and every look says that it is well", async (
   expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
   expect(findings.map(({ look }) => look)).toEqual([
     ...["Node.js", "settings", "state folder", "repositories", "tokens", "database", "tmux", "git", "disk"],
-    ...["file watches", "control groups", "budgets", "clock", "sandbox", "agent", "sign-in", "sidecar"],
+    ...[
+      "file watches",
+      "control groups",
+      "budgets",
+      "clock",
+      "sandbox",
+      "agent",
+      "sign-in",
+      "browser",
+      "sidecar",
+    ],
   ]);
 });
 

@@ -6,7 +6,6 @@ import { OpenedHosts } from "../../shared/browser/hosts.ts";
 import { HostError, resolveHost } from "../../shared/browser/resolve.ts";
 import { browserShownSchema } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
-import { findProgram } from "../../shared/find-program.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -23,12 +22,11 @@ import type { Program, Programs } from "../threads/programs.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
 import { callDoor } from "./door.ts";
+import { findChromium, whyNoChromium } from "./find-chromium.ts";
 import type { BrowserFolders } from "./folders.ts";
 import { opOfKey, opOfText } from "./input-ops.ts";
 import type { BrowserSettings } from "./settings.ts";
 
-/** The names of Chromium on `PATH`. */
-const PROGRAMS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /** For a thread without a budget. */
 const USUAL_MEMORY_BYTES = 1024 ** 3;
 /** The browser ends a page before the kernel ends any process of it. */
@@ -222,18 +220,12 @@ export class BrowserKind implements Kind {
   /** @throws AppError `unsupported` */
   #getProgram(): string {
     const { settings, threadEnv } = this.#options;
-    const path = threadEnv["PATH"] ?? "";
-    const names = settings.program === undefined ? PROGRAMS : [settings.program];
-    for (const name of names) {
-      const program = findProgram(name, path);
-      if (program !== undefined) return program;
-    }
-    throw new AppError("unsupported", noChromium(settings.program));
+    const program = findChromium(settings.program, threadEnv["PATH"] ?? "");
+    if (program !== undefined) return program;
+    const why = whyNoChromium(settings.program);
+    throw new AppError(
+      "unsupported",
+      `No page can be opened: ${why}. Install it (apt-get install chromium), or name it by BROWSER_PROGRAM.`,
+    );
   }
-}
-
-function noChromium(program: string | undefined): string {
-  return program === undefined
-    ? "There is no Chromium on the sidecar's machine: install it (apt-get install chromium), or name it by BROWSER_PROGRAM."
-    : `BROWSER_PROGRAM: ${program} is not there, or can't be run.`;
 }

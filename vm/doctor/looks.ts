@@ -4,6 +4,7 @@ import { ConfigError, findNodeProblem, withoutBlanks } from "../../shared/config
 import { Fault, type Finding, fault, type Look } from "../../shared/doctor.ts";
 import { parseVmConfig, type VmConfig } from "../config.ts";
 import { agentLooks } from "./agent.ts";
+import { browserLooks } from "./browser.ts";
 import { machineLooks } from "./machine.ts";
 import { serverLooks } from "./server.ts";
 import { stateLooks } from "./state.ts";
@@ -29,6 +30,7 @@ export function looksOfSidecar(
     ...machineLooks({ stateDir, env: threadEnv, around }),
     // Without settings that can be used nobody knows which agent and which sidecar are meant.
     ...(config ? agentLooks({ config, env, around }) : []),
+    ...(config ? browserLooks(config) : []),
     ...(config ? serverLooks({ config, env }) : []),
   ];
 }
