@@ -118,9 +118,7 @@ export const vmSettings = z.object({
     .string()
     .startsWith("/", "must be an absolute path")
     .optional()
-    .describe(
-      "A Markdown file of at most 64 KiB whose text is added to the system text of each agent that hears a channel ([main.md](main.md)). It is read when such an agent is made.",
-    ),
+    .describe("A file, at most 64 KiB, which a main agent that is made has in its system text."),
   ASK_FILES: flag().describe(
     "`1`: a file answers an ask, see [agents.md](agents.md#answers-by-files). A program of the thread could write one too. `0`: only what comes in over the API answers.",
   ),
@@ -213,7 +211,6 @@ export interface VmConfig {
   spendLimitUsdPerDay?: number;
   /** Whether a file beside an ask's may answer it. */
   askFiles?: boolean;
-  /** An absolute path. */
   mainPromptFile?: string;
   /** Run once in each new worktree. */
   worktreeSetup?: string;
