@@ -146,6 +146,8 @@ export class Session {
     this.#isOpening = true;
     try {
       this.#counts.clear();
+      // It tells no end of its own: another one takes its place already.
+      this.#tab?.retire();
       this.#tab = await Tab.open(context, this.#listener());
       return this.#tab;
     } finally {
@@ -268,8 +270,7 @@ export class Session {
     const leaves = op.do === "open" || op.do === "reload" || op.do === "back";
     const context = this.#context;
     if (!leaves || !context || (await tab.isWell())) return tab;
-    tab.close();
-    return this.#replaceTab(context);
+    return this.#queue.run("tab", () => this.#replaceTab(context));
   }
 
   #isFrozen = false;

@@ -114,6 +114,11 @@ export class Tab {
     );
   }
 
+  /** Nobody is told its end from now on. */
+  retire(): void {
+    this.#isGone = true;
+  }
+
   /** Ends the page, also one whose scripts never stop. Nobody is told. */
   close(): void {
     this.#isGone = true;
@@ -126,7 +131,7 @@ export class Tab {
     const isAccepted = type === "alert" || type === "beforeunload";
     // It is gone with its page.
     (isAccepted ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
-    if (type === "beforeunload") return;
+    if (type === "beforeunload" || this.#isGone) return;
     if (this.#dialogs > MAX_DIALOGS) {
       this.close();
       this.#listener.onGone(`The page has asked ${this.#dialogs} times and is closed.`);
