@@ -1,5 +1,6 @@
 /** What is asked at gates and what their decisions come to, as the transcript keeps it. */
 import { expect, test } from "vitest";
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import { type EventBody, type ThreadEvent, toEvent } from "../../shared/agent/events.ts";
 import { emptyFold, foldEvent } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -8,7 +9,6 @@ import { GateKeeper } from "../gates/gate-keeper.ts";
 import type { Command } from "../process/sandbox.ts";
 import type { Seat } from "../seat.ts";
 import { config, launch } from "../testing/thread.ts";
-import { callKeyOf } from "./call-key.ts";
 import { gateRequest, gateResponse, judgeEnd } from "./gate-events.ts";
 import { gateWants } from "./gate-wants.ts";
 

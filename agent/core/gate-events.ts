@@ -13,9 +13,9 @@ import {
 } from "../../shared/agent/gates.ts";
 import { job, printPrincipal, type Source } from "../../shared/principal.ts";
 import { cancelAsk } from "./closing.ts";
+import { cutInput } from "./cut-input.ts";
 import type { GateWant } from "./gate-wants.ts";
 
-const MAX_INPUT = 2_000;
 export const BY_GATE: Source = printPrincipal(job("gate"));
 
 type Options = EventOf<"permission_request">["options"];
@@ -32,8 +32,7 @@ export function gateRequest(
   const { gate, waits, callKey, title, toolName } = want;
   const { is } = deciderOf(gate);
   const requestId = `${GATE_MESSAGE}${gate.index}-${fold.seq}-${randomUUID().slice(0, 8)}`;
-  const json = JSON.stringify(want.input) ?? "";
-  const input = json.length > MAX_INPUT ? `${json.slice(0, MAX_INPUT - 1)}…` : json;
+  const input = cutInput(want.input);
   const replaces = old === undefined ? {} : { replaces: old };
   const base = { requestId, callKey, title, toolName, input, ...replaces };
   const { steps = 0 } = fold.gates ?? {};

@@ -1,9 +1,10 @@
 /** Gates at a limit: whether a person is asked at all, and with which words. Only a person lets it go on. Pure. */
+
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { deciderOf } from "../../shared/agent/gates.ts";
 import { describeLimit, type ReachedLimit, STOP_OPTION } from "../../shared/agent/limits.ts";
-import { callKeyOf } from "./call-key.ts";
 import { BY_GATE, gateRequest } from "./gate-events.ts";
 import { type CountedGate, entryOf, type GateWant } from "./gate-wants.ts";
 import { limitAsk } from "./limit-ask.ts";

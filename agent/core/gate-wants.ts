@@ -1,10 +1,11 @@
 /** Lists the calls, turns and limits that wait at a gate now, and finds the decision on each. Pure. */
+
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { GateEntry, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { fitsCall, gatedCall, type Place } from "../../shared/agent/gate-fit.ts";
 import { gatesThatCount, type KeptGate } from "../../shared/agent/gates.ts";
 import type { HeldCall, Launch, OpenRequest } from "../engine.ts";
-import { callKeyOf } from "./call-key.ts";
 import type { Running } from "./decide.ts";
 
 export type CountedGate = KeptGate & { index: number };

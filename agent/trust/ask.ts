@@ -1,6 +1,8 @@
 /** The trust question: may an engine load what a directory brings? Pure. */
+
 import type { EventBody } from "../../shared/agent/events.ts";
 import { TRUST_OPTION } from "../../shared/agent/trust.ts";
+import { cutInput } from "../core/cut-input.ts";
 import { type Brought, countItems } from "./brought.ts";
 import { visibleStart } from "./visible.ts";
 
@@ -9,7 +11,6 @@ const MAX_SHOWN_BYTES = 512 * 1024;
 const MAX_INPUT_ITEMS = 40;
 const MAX_INPUT_ITEM = 200;
 const MAX_PATH = 200;
-const MAX_INPUT = 2_000;
 
 export function trustAsk(
   { dir, key, items, isWhole: isLookedAt, names, isNeeded }: Brought,
@@ -25,14 +26,13 @@ export function trustAsk(
     : `"Run without them" also leaves out the directory's ${names.memory}.`;
   const trust = { optionId: TRUST_OPTION, name: "Trust", kind: "allow_always" as const };
   const brings = items.slice(0, MAX_INPUT_ITEMS).map(({ text }) => text.slice(0, MAX_INPUT_ITEM));
-  const input = JSON.stringify({ dir: path, brings });
   return {
     type: "permission_request",
     requestId,
     toolCallId: "",
     toolName: "Trust",
     callKey: key,
-    input: input.length > MAX_INPUT ? `${input.slice(0, MAX_INPUT - 1)}…` : input,
+    input: cutInput({ dir: path, brings }),
     options: [
       ...(isWhole ? [trust] : []),
       {

@@ -102,6 +102,15 @@ export function gatesThatCount(
   return isUntrusted ? all.filter(({ space }) => space !== "project") : all;
 }
 
+/** Whether somebody decides at a point. @param isUntrusted nobody trusts what the directory brings */
+export function hasGateAt(
+  gates: readonly KeptGate[] | undefined,
+  at: GatePoint,
+  isUntrusted: boolean | undefined,
+): boolean {
+  return gatesThatCount(gates, isUntrusted).some((gate) => gate.at === at);
+}
+
 export type Decider =
   | { is: "person" }
   | { is: "command"; command: string }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { callKeyOf } from "../../agent/core/call-key.ts";
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { bash, openThreads, says } from "../support/agent-threads.ts";
 import { isAlive, signal } from "../support/processes.ts";

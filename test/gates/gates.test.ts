@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callKeyOf } from "../../agent/core/call-key.ts";
 import type { Round } from "../../agent/engines/demo/script.ts";
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import type { EventOf } from "../../shared/agent/events.ts";
 import type { Gate } from "../../shared/agent/gates.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "../support/agents.ts";

@@ -1,11 +1,11 @@
 /** The events of an ask. If a restart asks for a call again that a person has answered, the answer follows at once. Pure. */
+
+import { callKeyOf } from "../../../shared/agent/call-key.ts";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
-import { callKeyOf } from "../../core/call-key.ts";
+import { cutInput } from "../../core/cut-input.ts";
 import { findEarlierAsk } from "../../core/repeated-ask.ts";
 import type { Said } from "./protocol.ts";
-
-const MAX_INPUT = 2_000;
 
 export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: number): EventBody[] {
   const { requestId, callId: toolCallId, name: toolName, title, input, options } = said;
@@ -18,7 +18,7 @@ export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: numbe
     toolCallId,
     toolName,
     callKey,
-    input: excerpt(JSON.stringify(isEmpty(input) ? { title } : input)),
+    input: cutInput(isEmpty(input) ? { title } : input),
     options: options.map(({ optionId, name, kind }) => ({ optionId, name, kind })),
     title,
     ...(old && { replaces: old.requestId }),
@@ -43,8 +43,4 @@ export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: numbe
 function isEmpty(input: unknown): boolean {
   if (input === undefined || input === null) return true;
   return typeof input === "object" && Object.keys(input).length === 0;
-}
-
-function excerpt(text: string): string {
-  return text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text;
 }

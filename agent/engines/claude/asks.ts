@@ -1,11 +1,13 @@
 /** claude's permission requests as asks, and answers to asks as claude's permission results. Pure. */
+
 import * as z from "zod";
+import { callKeyOf } from "../../../shared/agent/call-key.ts";
 import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { questionSchema } from "../../../shared/agent/values.ts";
 import { lazy } from "../../../shared/lazy.ts";
 import type { Source } from "../../../shared/principal.ts";
-import { callKeyOf } from "../../core/call-key.ts";
+import { cutInput } from "../../core/cut-input.ts";
 import { findEarlierAsk } from "../../core/repeated-ask.ts";
 import type { Refusal } from "../../engine.ts";
 import { visible } from "../../trust/visible.ts";
@@ -14,7 +16,6 @@ import { asRecord, titleOf } from "./tools.ts";
 
 type Options = EventOf<"permission_request">["options"];
 
-const MAX_INPUT = 2_000;
 /** Nobody decides on more, and each event is folded with all of them. */
 const MAX_OPEN_ASKS = 100;
 const MAX_RULE = 200;
@@ -54,7 +55,7 @@ export function askEvents(
     requestId,
     toolCallId: request.tool_use_id ?? "",
     callKey,
-    input: excerpt(JSON.stringify(input) ?? "", MAX_INPUT),
+    input: cutInput(input),
     ...(old && { replaces: old.requestId }),
   };
   const ask = questionEvent(toolName, input, base) ?? {
@@ -226,8 +227,4 @@ function grantedRules(request: ClaudeRequest["request"]): object[] {
 function planOf(input: unknown): string | undefined {
   const { plan } = asRecord(input);
   return typeof plan === "string" ? plan : undefined;
-}
-
-function excerpt(text: string, max: number): string {
-  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

@@ -1,7 +1,7 @@
 /** A session with one process of claude. It knows what the process has printed, and which of our lines it has had. */
 import { randomUUID } from "node:crypto";
 import type { EventBody } from "../../../shared/agent/events.ts";
-import { gatesThatCount } from "../../../shared/agent/gates.ts";
+import { hasGateAt } from "../../../shared/agent/gates.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type {
   Answer,
@@ -112,7 +112,7 @@ export class ClaudeSession implements EngineSession {
 
   get #hasEndGate(): boolean {
     const { config, launch } = this.#request;
-    return gatesThatCount(config.agent.gates, launch.isUntrusted).some(({ at }) => at === "after_complete");
+    return hasGateAt(config.agent.gates, "after_complete", launch.isUntrusted);
   }
 
   #answerLine(request: OpenRequest, answer: Answer): string {

@@ -1,11 +1,11 @@
 /** The agent of one process: its parts, and what becomes of each line that the runner sends. */
+import { hasGateAt } from "../../../shared/agent/gates.ts";
 import { assertNever } from "../../../shared/errors.ts";
 import type { Env } from "../../engine.ts";
 import { Answers } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { Choice } from "./choice.ts";
 import { Compaction } from "./compaction.ts";
-import { hasGate } from "./end-gate.ts";
 import { History } from "./history.ts";
 import { Loop } from "./loop.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -74,7 +74,7 @@ export class Agent {
     const modeId = () => choice.modeId;
     const calls = new Calls({
       ...{ history, output, pictures, requests, tools, where, env: commandEnv, modeId },
-      hasGates: hasGate(start, "before_step"),
+      hasGates: hasGateAt(start.config.agent.gates, "before_step", false),
       // Whoever puts an ask aside knows the call by all that it is.
       tellsCalls: start.config.agent.voice !== undefined,
     });

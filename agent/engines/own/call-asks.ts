@@ -1,6 +1,8 @@
 /** Makes the asks of a call that waits for people: whether it may run, or the questions that it puts to them. */
+
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { ToolKind } from "../../../shared/agent/values.ts";
+import { cutInput } from "../../core/cut-input.ts";
 import type { Call, History } from "./history.ts";
 import { type Judgement, judge, optionsOf } from "./permissions.ts";
 import type { Request } from "./protocol.ts";
@@ -17,8 +19,6 @@ export interface CallAsksOptions {
   hasGates?: boolean;
   tellsCalls?: boolean;
 }
-
-const MAX_INPUT = 2_000;
 
 export class CallAsks {
   readonly #options: CallAsksOptions;
@@ -37,12 +37,11 @@ export class CallAsks {
     const { questions } = toolCall;
     if (!questions && judged.is !== "ask") return undefined;
     const requestId = this.#options.requests.newId();
-    const text = JSON.stringify(input) ?? "";
     const base = {
       requestId,
       toolCallId,
       callKey: toolCallId,
-      input: text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text,
+      input: cutInput(input),
     };
     const rule = judged.is === "ask" ? judged.rule : undefined;
     const event: EventBody = questions

@@ -1,5 +1,5 @@
 /** Asks the runner whether a turn may end, if somebody decides that. */
-import { type GatePoint, gatesThatCount } from "../../../shared/agent/gates.ts";
+import { hasGateAt } from "../../../shared/agent/gates.ts";
 import type { History } from "./history.ts";
 import type { Output } from "./output.ts";
 import type { Start, Verdict } from "./protocol.ts";
@@ -13,17 +13,13 @@ interface Asking {
   requests: Requests;
 }
 
-export function hasGate({ config: { agent } }: Pick<Start, "config">, at: GatePoint): boolean {
-  return gatesThatCount(agent.gates, false).some((gate) => gate.at === at);
-}
-
 /** @returns undefined if a person stops the turn before there is an answer */
 export async function askToEnd(
   { start, history, output, requests }: Asking,
   turn: Turn,
   given: { result?: unknown },
 ): Promise<Omit<Verdict, "requestId"> | undefined> {
-  if (!hasGate(start, "after_complete")) return { goesOn: true };
+  if (!hasGateAt(start.config.agent.gates, "after_complete", false)) return { goesOn: true };
   const requestId = requests.newId();
   const text = given.result === undefined ? history.lastText : JSON.stringify(given.result);
   const what = { name: "End", input: { text } };
