@@ -3,7 +3,7 @@
  * whoever gives the id of the last one that it has gets what comes after it.
  */
 import * as z from "zod";
-import { anyThreadNameSchema } from "./ids.ts";
+import { anyThreadNameSchema, knownThreadId } from "./ids.ts";
 
 const MAX_VALUES = 50;
 
@@ -55,6 +55,8 @@ export const hubEventSchema = z.object({
   type: z.string(),
   /** Of an agent that was made by one: the directive's name. */
   directive: z.string().optional(),
+  /** Of a branch: whose conversation it goes on from, and from which event on. */
+  origin: z.object({ threadId: knownThreadId, seq: z.int() }).optional(),
   /** Null if its transcript was removed or damaged under it. */
   event: z.looseObject({ type: z.string() }).nullable(),
 });

@@ -31,6 +31,7 @@ interface Known {
   isSingle: boolean;
   directive: string | undefined;
   voice: "message" | undefined;
+  origin: { threadId: ThreadId; seq: number } | undefined;
 }
 
 export class AgentFolders {
@@ -128,9 +129,9 @@ export class AgentFolders {
     return this.#knownOf(threadId)?.isSingle ?? false;
   }
 
-  /** The directive that it was made by; undefined if it was made by none. */
-  directiveOf(threadId: ThreadId): string | undefined {
-    return this.#knownOf(threadId)?.directive;
+  /** The directive that it was made by, and where a branch left the other thread. */
+  makingOf(threadId: ThreadId): Pick<Partial<Known>, "directive" | "origin"> {
+    return this.#knownOf(threadId) ?? {};
   }
 
   /** Those of an agent; none of another thread. */
@@ -147,15 +148,11 @@ export class AgentFolders {
   #knownOf(threadId: ThreadId): Partial<Known> | undefined {
     if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
-      const {
-        parentThreadId: parentId,
-        engine,
-        mode,
-        voice,
-        directive,
-      } = this.findConfig(threadId)?.agent ?? {};
+      const { agent, origin: from } = this.findConfig(threadId) ?? {};
+      const { parentThreadId: parentId, engine, mode, voice, directive } = agent ?? {};
       const isSingle = mode === "single";
-      this.#known.set(threadId, { parentId, engine, isSingle, voice, directive: directive?.name });
+      const origin = from && { threadId: from.threadId, seq: from.seq };
+      this.#known.set(threadId, { parentId, engine, isSingle, voice, directive: directive?.name, origin });
     }
     return this.#known.get(threadId);
   }

@@ -12,21 +12,26 @@ export interface Frame {
   bytes: Buffer;
 }
 
+/** Undefined: it was made by no directive, and is no branch. */
+export interface Making {
+  directive?: string | undefined;
+  origin?: { threadId: ThreadId; seq: number } | undefined;
+}
+
 /** What is known of threads beside their events. */
 export interface Told {
   /** The file of a thread's transcript. */
   transcript: (threadId: ThreadId) => string;
-  /** The directive that a thread was made by; undefined if it was made by none. */
-  directiveOf: (threadId: ThreadId) => string | undefined;
+  /** What a thread was made by and goes on from. It never changes. */
+  makingOf: (threadId: ThreadId) => Making;
 }
 
-export function framesOf(rows: readonly EventRow[], { transcript, directiveOf }: Told): Frame[] {
-  const directives = new Map<ThreadId, string | undefined>();
+export function framesOf(rows: readonly EventRow[], { transcript, makingOf }: Told): Frame[] {
+  const makings = new Map<ThreadId, string>();
   const lines = linesOf(rows, transcript);
   return rows.map(({ eventId: id, threadId, type }, index) => {
-    if (!directives.has(threadId)) directives.set(threadId, directiveOf(threadId));
-    const directive = directives.get(threadId);
-    const made = directive === undefined ? "" : `"directive":${JSON.stringify(directive)},`;
+    const made = makings.get(threadId) ?? textOf(makingOf(threadId));
+    makings.set(threadId, made);
     const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},${made}"event":${lines[index] ?? "null"}}`;
     return { id, threadId, type, bytes: Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`) };
   });
@@ -43,6 +48,11 @@ export function linesOf(
   } finally {
     for (const fd of files.values()) if (fd !== undefined) closeSync(fd);
   }
+}
+
+function textOf({ directive, origin }: Making): string {
+  const members = Object.entries({ directive, origin }).filter(([, value]) => value !== undefined);
+  return members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`).join("");
 }
 
 /** What is told instead of events that are not kept any more; what follows comes after `id`. */

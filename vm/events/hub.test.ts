@@ -33,9 +33,11 @@ afterEach(() => {
 });
 
 function makeHub(limits: { lookMs?: number; maxReaders?: number } = {}): EventHub {
-  const directiveOf = (threadId: string) => (threadId === "x1" ? "reviewer" : undefined);
+  const origin = { threadId: aThreadId("x1"), seq: 7 };
+  const makingOf = (threadId: string) =>
+    threadId === "x1" ? { directive: "reviewer" } : threadId === "branch" ? { origin } : {};
   const tagsOf = (threadId: string) => (threadId.startsWith("x") ? ["ci"] : []);
-  return new EventHub({ store, transcript, tagsOf, directiveOf, log: pino({ level: "silent" }), ...limits });
+  return new EventHub({ store, transcript, tagsOf, makingOf, log: pino({ level: "silent" }), ...limits });
 }
 
 /** A line of a transcript, stored as the sidecar stores it. */
@@ -231,4 +233,15 @@ test("nothing is told of a transaction that failed", async () => {
   store.events.addOwn(aThreadId("b"), { type: "thread_removed" });
   await until("the next one", () => reader.got.events.length > 0);
   expect(reader.got.events.map(({ threadId }) => threadId)).toEqual(["b"]);
+});
+
+test("an event tells the directive that its thread was made by, and where a branch left the other one", async () => {
+  const { got } = read({ since: 1_000 });
+  for (const id of ["x1", "branch", "plain"]) write(id, "turn_end");
+  await until("all three", () => got.events.length === 3);
+  expect(got.events.map(({ threadId, directive, origin }) => [threadId, directive, origin])).toEqual([
+    ["x1", "reviewer", undefined],
+    ["branch", undefined, { threadId: "x1", seq: 7 }],
+    ["plain", undefined, undefined],
+  ]);
 });

@@ -135,7 +135,7 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
   return new EventHub({
     store,
     transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
-    directiveOf: (threadId) => folders.directiveOf(threadId),
+    makingOf: (threadId) => folders.makingOf(threadId),
     tagsOf: (threadId) => folders.tagsOf(threadId),
     log,
     ...eventsLimits,
