@@ -24,6 +24,9 @@ const MAX_COMMAND = 20_000;
 /** Words of the shell that a command may follow, and variables that are set for it. */
 const BEFORE_COMMAND =
   /^(?:(?:then|do|else|elif|if|while|until|time|!|[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*)\s+)+/;
+const SIGNS = /^(?:[;&|\n(){}`]|\$\()$/;
+const TOKEN = /"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\\[\s\S]|\$\(|[\s\S]/g;
+
 const PATH_FIELDS = ["file_path", "notebook_path", "path"];
 
 /** @param paths that the engine tells besides */
@@ -46,10 +49,23 @@ export function fitsCall(fit: Gate["if"], call: GatedCall, place: Place): boolea
 /** The whole command, or a part of it that the shell runs by itself, without the shell's words and the variables before it. */
 export function fitsCommand(pattern: string, command: string): boolean {
   if (command.length > MAX_COMMAND) return true;
-  const parts = command.split(/[;&|\n(){}`]+|\$\(/).map((part) => part.trim());
+  // A quoted sign of the shell's splits too: what a shell within quotes runs is a part. In doubt it is one more.
+  const parts = [...command.split(/[;&|\n(){}`]+|\$\(/), ...unquotedParts(command)].map((part) =>
+    part.trim(),
+  );
   const bare = parts.map((part) => part.replace(BEFORE_COMMAND, ""));
   const all = new Set([command.trim(), ...parts, ...bare].map((text) => text.replace(/\s+/g, " ")));
   return [...all].some((text) => fitsWildcard(pattern, text));
+}
+
+/** Parts between the shell's signs that no quotes hold. A quote that is not closed holds nothing. */
+function unquotedParts(command: string): string[] {
+  const parts = [""];
+  for (const [token] of command.matchAll(TOKEN)) {
+    if (SIGNS.test(token)) parts.push("");
+    else parts[parts.length - 1] += token;
+  }
+  return parts;
 }
 
 /** A file by the name that the call uses, or by the one that it leads to. */

@@ -78,6 +78,17 @@ test.each<[string, string, boolean]>([
   ["git push*", 'A="x y" B+=\'z z\' C=a"b c" git push', true],
   ["git push*", "A=1 echo git push", false],
   ["git push", "git pushes", false],
+  // Signs in quotes: what would be a command if a shell ran it is one, and so is the whole with its quotes.
+  ["git push*", 'bash -c "true; git push"', true],
+  ["git push*", "echo 'a; git push'", true],
+  ['git commit -m "a;b"', 'cd x && git commit -m "a;b"', true],
+  ["git commit*'a | b'", "true; git commit -m 'a | b'; true", true],
+  ["git push*", 'A="x;y" git push', true],
+  ["git push*", "A='x && y' B=\\; git push", true],
+  ["git push*", 'echo "it\\"s; x" && git push', true],
+  ["git push*", "echo 'never closed; git push", true],
+  ["git push*", 'echo "$(git push)"', true],
+  ["git push*", 'echo "git push"', false],
   ["git push*", `git status ${"x".repeat(30_000)}`, true],
 ])("the pattern %s and the command %s", (pattern, command, fits) => {
   expect(fitsCommand(pattern, command)).toBe(fits);
