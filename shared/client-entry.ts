@@ -6,3 +6,12 @@ export { type ClientOptions, SidecarClient } from "./client.ts";
 export { AppError, type ErrorCode } from "./errors.ts";
 export type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
 export type { InputReply, InputRequest } from "./input-api.ts";
+export {
+  continueThread,
+  type SpawnMode,
+  type SpawnRequest,
+  spawn,
+  ThreadError,
+  ThreadHandle,
+  type TurnResult,
+} from "./thread-handle.ts";
