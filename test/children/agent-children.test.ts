@@ -184,8 +184,9 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   ];
   for (const [more, why] of refused)
     expect(await call("narrow", "spawn_thread", { prompt: "x", mode: "async", ...more }), why).toContain(why);
-  for (const tool of ["wait_thread", "thread_status", "read_transcript", "kill_thread"])
+  for (const tool of ["wait_thread", "thread_status", "kill_thread"])
     expect(await call("narrow", tool, { threadId: "other" }), tool).toContain("You have no child");
+  expect(await call("narrow", "read_transcript", { threadId: "other" })).toContain("no thread");
   expect((await client.getThread("other")).status).toBe("idle");
   const own = { type: "agent" as const, dir: ".", command: "x", threadId: "forged" };
   const agent = { parentThreadId: "other" } as never;
@@ -272,4 +273,32 @@ test("with one place, parents that await their children hold none: all end", asy
   } finally {
     await small.close();
   }
+});
+
+test("a family reads what was said in its threads, on from where it was, and nobody else's", async () => {
+  const { client } = sidecar;
+  await openAgent(sidecar, "elder", script("Go", { text: "First words." }));
+  await openAgent(sidecar, "neighbour", script("Go", { text: "Not for you." }));
+  for (const id of ["elder", "neighbour"]) await untilStatus(sidecar, id, "idle");
+  for (const title of ["one", "two"])
+    await call("elder", "spawn_thread", { prompt: script("Go", { text: `Did ${title}.` }), title }, title);
+  const children = await childrenOf("elder");
+  const idOf = (name: string) => children.find(({ title }) => title === name)?.threadId ?? "";
+  const [one, two] = [idOf("one"), idOf("two")];
+  const first = await call(one, "read_transcript", { threadId: "elder" });
+  expect(first).toContain("First words.");
+  expect(await call(one, "read_transcript", { threadId: two })).toContain("Did two.");
+  const last = await call("elder", "read_transcript", { threadId: one, last: 1 });
+  expect(last).toMatch(/^Did one\.\n\n\(Read up to/);
+  const since = Number(/since: (\d+)/.exec(first)?.[1]);
+  await client.sendInput("elder", { inputId: "more", text: script("More", { text: "Second words." }) });
+  const more = await until("the second words", async () => {
+    const text = await call(one, "read_transcript", { threadId: "elder", since });
+    return text.includes("Second words.") && text;
+  });
+  expect(more).not.toContain("First words.");
+  const far = await call(one, "read_transcript", { threadId: "elder", since: 10 ** 9 });
+  expect(far).toContain("beyond the transcript's end");
+  for (const threadId of ["neighbour", one])
+    expect(await call(one, "read_transcript", { threadId })).toContain("no thread");
 });

@@ -15,8 +15,9 @@ import type { Store } from "../store/store.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
-import { isSettled, saidIn } from "./child-tools.ts";
+import { isSettled } from "./child-tools.ts";
 import type { Children } from "./children.ts";
+import { saidIn } from "./said.ts";
 
 /** Whatever is told of changes. */
 const LOOK_MS = 10_000;
@@ -90,18 +91,19 @@ export class ChildEnds {
     const child = threads.get(childId);
     if (!isOpen(threads.get(parentId).status)) return;
     const [fold, own] = [await agents.foldNow(childId), await agents.foldNow(parentId)];
-    const { last, stopReason } = await saidIn(agents, childId);
+    const { last, end } = await saidIn(agents, childId);
+    const stopReason = end?.stopReason ?? child.status;
     const outside = await marks.findSpread(childId);
     const hops = Math.max(fold.hops ?? 0, own.hops ?? 0) + 1;
     await agents.takeFromAgent(parentId, {
       messageId: `end-${childId}-${fold.totals.turns}`,
       from: childId,
       fromNumber: child.number ?? undefined,
-      text: `Its turn has ended: ${stopReason ?? child.status}.\n\n${last.slice(0, MAX_TOLD) || "It said nothing."}`,
+      text: `Its turn has ended: ${stopReason}.\n\n${last.slice(0, MAX_TOLD) || "It said nothing."}`,
       hops,
       ...(hops > MAX_HOPS && { held: "hops" as const }),
       ...(outside !== undefined && { marks: outside }),
     });
-    await noteEnd({ threads, agents, children }, parentId, childId, stopReason ?? child.status);
+    await noteEnd({ threads, agents, children }, parentId, childId, stopReason);
   }
 }

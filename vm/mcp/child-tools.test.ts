@@ -25,7 +25,7 @@ function toolsThatTell(done: string[]) {
       },
     },
     homes: { find: () => child },
-    children: { checkDescendant: () => {}, toldChildren: () => new Map() },
+    children: { checkDescendant: () => {}, checkFamily: () => {}, toldChildren: () => new Map() },
     logWatch: { listen: () => ({ wait: async () => {}, end: () => {} }) },
   };
   return childTools(options as unknown as ChildToolsOptions);

@@ -1,7 +1,6 @@
 /** The tools by which an agent splits its work among children of its own. */
 import * as z from "zod";
 import { isAtRest } from "../../shared/agent/files.ts";
-import { findEvent } from "../../shared/agent/find-event.ts";
 import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -23,6 +22,8 @@ import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
 import type { Children } from "./children.ts";
+import { readTranscriptTool } from "./read-transcript.ts";
+import { saidIn } from "./said.ts";
 import type { Tool, ToolCall } from "./tool.ts";
 
 /** Whatever is told of changes. */
@@ -33,9 +34,6 @@ const MAX_WAIT_SECONDS = 23 * 3_600;
 const MAX_SECONDS_OF_HEARERS = 20;
 /** A person who pauses a child may resume it at once; after that its parent is told, and may do something else. */
 const PAUSE_PATIENCE_MS = 60_000;
-/** Of the end of a child's transcript: its last words are in it. */
-const READ_BYTES = 256 * 1024;
-const MAX_READ_CHARACTERS = 20_000;
 
 const threadId = anyThreadNameSchema.describe(
   "Its id as spawn_thread or list_threads told it; its name, number or title",
@@ -95,12 +93,17 @@ export interface ChildToolsOptions {
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
-  const { threads, agents, children, homes, kill, childEnds } = options;
+  const { threads, children, homes, kill, childEnds } = options;
   // Of a name that fits several nothing is told: they may be others'.
   const idOf = (name: string) => {
     const found = homes.find(name);
     if (found === undefined) throw new AppError("not_found", `You have no child ${JSON.stringify(name)}.`);
     return found;
+  };
+  const relativeOf = (name: string) => {
+    const found = homes.find(name);
+    if (found !== undefined) return found;
+    throw new AppError("not_found", `There is no thread ${JSON.stringify(name)} that you know.`);
   };
   const findDescendant = ({ threadId: ancestorId, input }: ToolCall): ThreadId => {
     const threadId = idOf(one.parse(input).threadId);
@@ -140,18 +143,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       inputSchema: z.strictObject({}),
       run: async ({ threadId }) => listFamily(options, threadId),
     },
-    {
-      name: "read_transcript",
-      description: "What was said in a child's thread, its end.",
-      inputSchema: one,
-      run: async (call) => {
-        const childId = findDescendant(call);
-        const { all } = await saidIn(agents, childId);
-        // Text from outside may have come while this was read.
-        await options.marks.spread(childId, call.threadId);
-        return all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
-      },
-    },
+    readTranscriptTool({ ...options, idOf: relativeOf }),
     {
       name: "kill_thread",
       right: "press",
@@ -206,9 +198,9 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
     for (;;) {
       const child = threads.get(childId);
       if (await isSettled(child, agents)) {
-        const { last, stopReason } = await saidIn(agents, childId);
+        const { last, end } = await saidIn(agents, childId);
         await options.marks.spread(childId, parentId); // text from outside may have come meanwhile
-        await noteEnd(options, parentId, childId, stopReason ?? child.status);
+        await noteEnd(options, parentId, childId, end?.stopReason ?? child.status);
         options.childEnds.drop(childId);
         return `${statusOf(options, child)}\n\n${last || "It said nothing."}`;
       }
@@ -290,38 +282,4 @@ function statusOf(marked: Marked, thread: Thread): string {
     .filter(Boolean)
     .join("; ");
   return `${nameOf(marked, thread)}: ${status}${more === "" ? "" : `, ${more}`}`;
-}
-
-/** What people and agent said at the end of a thread; the agent's last words of its last turn that ended. */
-export async function saidIn(
-  agents: Agents,
-  threadId: ThreadId,
-): Promise<{
-  all: string;
-  last: string;
-  stopReason: string | undefined;
-  pause: { by: string; ts: string } | undefined;
-}> {
-  const { end } = await agents.readTranscript(threadId, { since: 0, limit: 1 });
-  const since = Math.max(0, end - READ_BYTES);
-  const { lines } = await agents.readTranscript(threadId, { since, limit: READ_BYTES });
-  let [words, last, stopReason]: [string, string, string | undefined] = ["", "", undefined];
-  const all: string[] = [];
-  let pause: { by: string; ts: string } | undefined;
-  // The first line may be a line's rest.
-  for (const line of lines.split("\n").slice(since === 0 ? 0 : 1)) {
-    const event = findEvent(line);
-    if (event?.type === "user_message")
-      all.push(
-        `> ${event.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join(" ")}`,
-      );
-    if (event?.type === "turn_start") words = "";
-    if (event?.type === "control" && event.op === "pause") pause = event;
-    if (event?.type === "agent_message" && event.parentToolCallId === undefined) {
-      words = event.text;
-      all.push(event.text);
-    }
-    if (event?.type === "turn_end") [last, stopReason] = [words, event.stopReason];
-  }
-  return { all: all.join("\n\n"), last, stopReason, pause };
 }
