@@ -9,7 +9,7 @@ import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { toldOfDecision } from "./core/aside.ts";
 import { askedBy } from "./core/held-ask.ts";
-import { answeredBy, inboxEvent } from "./core/inbox-events.ts";
+import { answeredBy, inboxEvent, shownOf } from "./core/inbox-events.ts";
 import type { Launch } from "./engine.ts";
 import { LineFile } from "./folder/line-file.ts";
 import { type EventSource, Transcript } from "./folder/transcript.ts";
@@ -65,6 +65,7 @@ export class ThreadFiles {
         event,
         ...askedBy(event),
         ...toldOfDecision(event, this.fold),
+        ...shownOf(event, this.fold),
       ]);
     }
     return lines.length > 0;

@@ -4,9 +4,11 @@ import { findProgram } from "../shared/find-program.ts";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
 import { AskFiles } from "./agents/ask-files.ts";
+import { AgentMeter } from "./agents/meter.ts";
 import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
+import { Reviews } from "./mcp/reviews.ts";
 import { BUDGET_LOOK_MS } from "./threads/budgets.ts";
 import { finishKills } from "./threads/kill.ts";
 import { openHookDoor } from "./wiring/hooks.ts";
@@ -105,6 +107,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     operations.childEnds.recover();
     startAskFiles(common, operations, releasers);
     startBudgets(common, operations);
+    await startReviews(common, operations, releasers);
     const wired = createJobs(
       common,
       operations,
@@ -142,6 +145,13 @@ function startAskFiles(common: Common, { agents }: Operations, releasers: Releas
   askFiles.start();
 }
 
+async function startReviews(common: Common, operations: Operations, releasers: Releasers): Promise<void> {
+  const reviews = new Reviews({ ...common, ...operations });
+  common.listenToEvents((...event) => reviews.note(...event));
+  releasers.add("reviews at gates", () => reviews.close());
+  await reviews.start();
+}
+
 /** From now on threads are told of the limits that they reach. */
 function startBudgets({ budgets, log }: Common, { agents }: Operations): void {
   budgets.start((threadId, sentence) => {
@@ -151,7 +161,7 @@ function startBudgets({ budgets, log }: Common, { agents }: Operations): void {
   });
 }
 
-function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: Common): Metrics {
+function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToEvents }: Common): Metrics {
   const metrics = new Metrics({
     listThreads: () => store.threads.list("all"),
     logDiskBytes: () => sizes.logBytes,
@@ -159,7 +169,8 @@ function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: 
     isTmuxUp: () => tmux.downForMs() === null,
     freeDiskBytes,
   });
-  listenToMeasures(metrics.measureAgent);
+  const meter = new AgentMeter(metrics.measureAgent);
+  listenToEvents((...news) => meter.observe(...news));
   return metrics;
 }
 

@@ -3,13 +3,14 @@
  * after a minute. The model is told that the call did not run; a decision comes as an input, and lets the same call run
  * once. Pure.
  */
+
+import { callKeyOf } from "../../shared/agent/call-key.ts";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { ALLOWED_MS } from "../../shared/agent/fold-aside.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { EngineState, HeldCall, OpenRequest, Refusal } from "../engine.ts";
-import { callKeyOf } from "./call-key.ts";
 
 /** So long an ask holds up the agent while nothing else comes in. */
 const PATIENCE_MS = 60_000;

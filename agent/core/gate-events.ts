@@ -92,26 +92,40 @@ export function gateResponse(
   { requestId, callKey }: Pick<GateEntry, "requestId" | "callKey">,
   outcome: EventOf<"gate_response">["outcome"],
   text?: string,
-): EventBody {
+  by: Source = BY_GATE,
+): EventBody<"gate_response"> {
   const said = text === undefined || text.trim() === "" ? {} : { text: text.trim() };
-  return { type: "gate_response", requestId, callKey, outcome, ...said, by: BY_GATE };
+  return { type: "gate_response", requestId, callKey, outcome, ...said, by };
 }
 
-/** A decision with what people are to see of it: nothing of one that lets it go on. */
+/** A decision with what people are to see of it. */
 export function decision(entry: GateEntry, outcome: GateOutcome, text: string): EventBody[] {
   const response = gateResponse(entry, outcome, text);
-  if (outcome === "continue") return [response];
-  const title = `Gate: ${entry.title}: ${outcome}`;
-  return [response, { type: "notice", severity: "warning", title, description: text.trim() }];
+  return [response, ...noticesOf(entry, response)];
+}
+
+/** Nothing of a decision that lets it go on, or that nobody waits for any more. */
+export function noticesOf(
+  { title }: Pick<GateEntry, "title">,
+  { outcome, text = "" }: Pick<EventBody<"gate_response">, "outcome" | "text">,
+): EventBody[] {
+  if (outcome === "continue" || outcome === "withdrawn") return [];
+  const notice = { severity: "warning" as const, title: `Gate: ${title}: ${outcome}` };
+  return [{ type: "notice", ...notice, ...(text !== "" && { description: text }) }];
 }
 
 /** Nobody decided in time: it is asked again, and then it has failed. */
 export function timedOut(fold: ThreadFold, want: GateWant, entry: GateEntry, ask?: OpenAsk): EventBody[] {
+  if (entry.attempt >= MAX_ASKED) return expired(entry, ask);
   const cancelled = ask ? [cancelAsk(ask, "timeout")] : [];
-  if (entry.attempt >= MAX_ASKED)
-    return [...decision(entry, "fail", "Nobody decided in time."), ...cancelled];
   const again = gateRequest(fold, want, { old: entry.requestId, attempt: entry.attempt + 1 });
   return [...cancelled, ...again];
+}
+
+/** Nobody decided in time, and it is not asked again. */
+export function expired(entry: GateEntry, ask?: OpenAsk): EventBody[] {
+  const cancelled = ask ? [cancelAsk(ask, "timeout")] : [];
+  return [...decision(entry, "fail", "Nobody decided in time."), ...cancelled];
 }
 
 /** Nobody waits any more. */

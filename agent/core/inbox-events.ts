@@ -5,6 +5,7 @@ import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { MORE_OPTION } from "../../shared/agent/limits.ts";
 import { errorText } from "../../shared/errors.ts";
+import { boundedOutcome, gateResponse, noticesOf } from "./gate-events.ts";
 
 type LineOf<T extends InboxLine["op"]> = Extract<InboxLine, { op: T }>;
 
@@ -55,6 +56,8 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
       return permissionEvent(line, fold);
     case "elicitation":
       return elicitationEvent(line, fold);
+    case "decide":
+      return decisionEvent(line, fold);
     case "event":
       return line.event as EventBody; // its shape is checked when it is written
     default: {
@@ -126,6 +129,24 @@ function elicitationEvent(line: LineOf<"elicitation">, fold: ThreadFold): EventB
   if (ask?.kind !== "question") return tooLate(line.requestId);
   const { action, content, by } = line;
   return { type: "elicitation_response", requestId: ask.requestId, action, by, ...(content && { content }) };
+}
+
+/** A decision on another call, or a second one, counts for nothing. */
+function decisionEvent(
+  { requestId, callKey, outcome, text, by }: LineOf<"decide">,
+  fold: ThreadFold,
+): EventBody {
+  const entry = fold.gates?.entries.find((one) => one.requestId === requestId);
+  if (entry?.by !== "directive" || entry.outcome !== undefined || entry.callKey !== callKey)
+    return warning("A decision came to a gate that is not open; it counts for nothing", requestId);
+  return gateResponse(entry, boundedOutcome(fold, outcome), text, by);
+}
+
+/** Whatever stops the agent is shown to people. These come behind the line's event. */
+export function shownOf(event: EventBody, fold: ThreadFold): EventBody[] {
+  if (event.type !== "gate_response") return [];
+  const entry = fold.gates?.entries.find(({ requestId }) => requestId === event.requestId);
+  return entry ? noticesOf(entry, event) : [];
 }
 
 function tooLate(requestId: string): EventBody {

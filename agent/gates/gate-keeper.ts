@@ -12,6 +12,7 @@ import {
   afterFailureEvents,
   boundedOutcome,
   decision,
+  expired,
   gateRequest,
   interruptBy,
   takeOver,
@@ -27,6 +28,7 @@ import { killMarked, listMarked, signal } from "../process/orphans.ts";
 import type { Command } from "../process/sandbox.ts";
 import type { Seat } from "../seat.ts";
 import { GateCommand, type GateCommandEnd } from "./gate-command.ts";
+import { writeReviews } from "./review-file.ts";
 
 export interface GateKeeperOptions {
   folder: string;
@@ -37,6 +39,9 @@ export interface GateKeeperOptions {
   /** A command has ended. */
   onChange: () => void;
 }
+
+/** A runner without an engine stays so long for a person's time to be over. */
+const MAX_STAY_SECONDS = 3_600;
 
 interface Log {
   readonly fold: ThreadFold;
@@ -62,9 +67,12 @@ export class GateKeeper {
     if (log.fold.gates) this.#endLeft();
   }
 
-  /** True while a command runs: the runner does not end then. */
+  /** True while a command or a directive decides, or a person has only so long: the runner does not end then. */
   get isBusy(): boolean {
-    return this.#commands.size > 0;
+    if (this.#commands.size > 0) return true;
+    const open = (this.#fold.gates?.entries ?? []).filter(({ outcome }) => outcome === undefined);
+    const seconds = (entry: GateEntry) => this.#secondsFor(entry) ?? Number.POSITIVE_INFINITY;
+    return open.some((entry) => entry.by === "directive" || seconds(entry) <= MAX_STAY_SECONDS);
   }
 
   get #fold(): ThreadFold {
@@ -77,7 +85,7 @@ export class GateKeeper {
     if (!this.#fold.gates) return;
     const wants = gateWants(this.#lookOf(seat), seat);
     if (this.#atLimit) wants.push(this.#atLimit);
-    this.#withdraw(wants, seat);
+    this.#withdraw(wants, seat, nowMs);
     const waiting = new Set<string>();
     for (const want of wants) {
       // If a call meets several gates, each is asked once the one before has let it go on.
@@ -143,7 +151,7 @@ export class GateKeeper {
       return this.#settle(want, seat, nowMs);
     }
     if (!entry || this.#isOfAnother(entry, want)) {
-      this.#log.append(null, gateRequest(this.#fold, want, { old: entry?.requestId, attempt: 1 }));
+      this.#ask(want, gateRequest(this.#fold, want, { old: entry?.requestId, attempt: 1 }));
       if (requestId !== undefined) seat?.held.add(requestId);
       return false;
     }
@@ -182,13 +190,26 @@ export class GateKeeper {
       else this.#run(want, entry, decider.command);
       return;
     }
-    const seconds = this.#secondsOf(want);
-    const isLate = seconds !== undefined && nowMs - Date.parse(entry.askedAt) > seconds * 1_000;
-    if (isLate) this.#log.append(null, timedOut(this.#fold, want, entry, ask));
+    if (this.#isLate(entry, nowMs)) this.#ask(want, timedOut(this.#fold, want, entry, ask));
+  }
+
+  #ask(want: GateWant, bodies: readonly EventBody[]): void {
+    writeReviews(this.#options.folder, want, bodies);
+    this.#log.append(null, bodies);
+  }
+
+  #secondsFor({ gate: index }: GateEntry): number | undefined {
+    const gate = countedGates(this.#options.config, this.#log.lastLaunch).find((one) => one.index === index);
+    return gate && this.#secondsOf({ gate });
+  }
+
+  #isLate(entry: GateEntry, nowMs: number): boolean {
+    const seconds = this.#secondsFor(entry);
+    return seconds !== undefined && nowMs - Date.parse(entry.askedAt) > seconds * 1_000;
   }
 
   /** A person has no longer than for any other ask. */
-  #secondsOf({ gate }: GateWant): number | undefined {
+  #secondsOf({ gate }: Pick<GateWant, "gate">): number | undefined {
     const { askTimeoutSeconds } = this.#options.config.timeouts;
     const own = timeoutOf(gate);
     if (gate.by !== "person" || askTimeoutSeconds === undefined) return own;
@@ -253,13 +274,16 @@ export class GateKeeper {
   }
 
   /** Withdraws requests that nothing waits for any more: the call was withdrawn, or the engine has ended. */
-  #withdraw(wants: readonly GateWant[], seat: Seat | undefined): void {
+  #withdraw(wants: readonly GateWant[], seat: Seat | undefined, nowMs: number): void {
     for (const entry of this.#fold.gates?.entries ?? []) {
       const isWanted = wants.some((want) => entryOf(this.#fold, want)?.requestId === entry.requestId);
       const ask = this.#fold.asks.find((one) => one.requestId === entry.requestId);
       const isParked =
         ask !== undefined && !entry.isAfterTurn && entry.generation !== seat?.launch.generation;
-      if (isWanted || isParked || entry.outcome !== undefined) continue;
+      if (isWanted || entry.outcome !== undefined) continue;
+      // The process that asked is gone: there is nothing to ask about once more.
+      if (isParked && this.#isLate(entry, nowMs)) this.#log.append(null, expired(entry, ask));
+      if (isParked) continue;
       // A call that the engine has not saved yet still waits.
       if (seat && [...seat.held].some((id) => seat.state.requests[id]?.toolCallId === entry.waits)) continue;
       this.#commands.get(entry.requestId)?.kill();

@@ -124,6 +124,16 @@ export function deciderOf({ by }: Pick<Gate, "by">): Decider {
   return /^command:/.test(by) ? { is: "command", command: rest } : { is: "directive", name: rest };
 }
 
+/**
+ * As it holds for a reviewer: a person stands for the directive, so that no review waits for another one, and nothing is
+ * let go on that the gate would have stopped.
+ */
+export function byPerson(gate: KeptGate): KeptGate {
+  if (deciderOf(gate).is !== "directive") return gate;
+  const { then, ...rest } = gate;
+  return { ...rest, by: "person", ...(then !== undefined && gate.at !== "on_error" && { then }) };
+}
+
 /** Why an engine can't be held to a gate; undefined if it can. @param points that it can be held at */
 export function problemOfGate(
   { at, if: fit }: Gate,

@@ -5,6 +5,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { type Source, sourceSchema } from "../principal.ts";
+import { GATE_OUTCOMES } from "./gates.ts";
 import { fromThreadFields, placeFields } from "./message-fields.ts";
 import { OPS, type Op, type OpName, opFields } from "./ops.ts";
 import { blockSchema, cutSchema } from "./values.ts";
@@ -52,6 +53,14 @@ const schemas = {
     requestId: str.min(1),
     action: z.enum(["accept", "decline"]),
     content: z.record(str, str).optional(),
+    by: sourceSchema,
+  })),
+  /** What a directive has decided at a gate. */
+  decide: line("decide", () => ({
+    requestId: str.min(1),
+    callKey: str.min(1),
+    outcome: z.enum(GATE_OUTCOMES),
+    text: str.max(8_000).optional(),
     by: sourceSchema,
   })),
   /**

@@ -14,6 +14,7 @@ export const THREAD_FILES = {
   attachments: "attachments",
   blobs: "blobs",
   pictures: "pictures",
+  reviews: "reviews",
   mcp: "mcp.json",
 } as const;
 

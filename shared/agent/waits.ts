@@ -1,7 +1,7 @@
 /** Whom a turn waits for. Pure. Meanwhile others may have the thread's place. */
 import { isParked } from "./fold-asks.ts";
 import { asksOfWork } from "./fold-held.ts";
-import type { ThreadFold } from "./fold-types.ts";
+import type { GateEntry, ThreadFold } from "./fold-types.ts";
 
 export type Wait = "person" | "child" | "lock";
 
@@ -22,11 +22,14 @@ export function waitOf(fold: ThreadFold, nowMs: number): Wait | undefined {
   return undefined;
 }
 
+type Waiting = Pick<ThreadFold, "children" | "toolCalls" | "gates">;
+
+const isUnderReview = ({ by, outcome }: GateEntry) => by === "directive" && outcome === undefined;
+
 /** @returns the titles of the children that its calls wait for; empty if they can't be told apart */
-function awaitedOf({
-  children,
-  toolCalls,
-}: Pick<ThreadFold, "children" | "toolCalls">): string[] | undefined {
+function awaitedOf({ children, toolCalls, gates }: Waiting): string[] | undefined {
+  const reviews = (gates?.entries ?? []).filter(isUnderReview);
+  if (reviews.length > 0) return reviews.map(({ title }) => `a review of ${title}`);
   const calls = new Set(toolCalls.map(({ toolCallId }) => toolCallId));
   const spawned = children.filter(
     ({ mode, toolCallId }) => mode === "await" && toolCallId !== undefined && calls.has(toolCallId),
@@ -35,16 +38,21 @@ function awaitedOf({
   return toolCalls.some(({ name }) => WAITING_TOOL.test(name)) ? [] : undefined;
 }
 
-/** Whether no call of it does anything but wait for a child. */
-export function onlyAwaits({ children, toolCalls }: Pick<ThreadFold, "children" | "toolCalls">): boolean {
+/** Whether no call of it does anything but wait for a child, or for a directive's decision on it. */
+export function onlyAwaits({ children, toolCalls, gates }: Waiting): boolean {
+  const reviews = (gates?.entries ?? []).filter(isUnderReview);
+  const reviewed = new Set(reviews.map(({ waits }) => waits));
+  // What waits between calls or at the turn's end is no call: nothing else runs then.
+  if (reviews.some(({ at }) => at !== "before_step")) return true;
   const awaits = ({ toolCallId, name }: ThreadFold["toolCalls"][number]) =>
     WAITING_TOOL.test(name) ||
+    reviewed.has(toolCallId) ||
     children.some((child) => child.mode === "await" && child.toolCallId === toolCallId);
   return toolCalls.length > 0 && toolCalls.every(awaits);
 }
 
 /** A sentence for people; undefined if it waits for no child. */
-export function childWait(fold: Pick<ThreadFold, "children" | "toolCalls">): string | undefined {
+export function childWait(fold: Waiting): string | undefined {
   const titles = awaitedOf(fold);
   if (titles === undefined) return undefined;
   const [title = "a child"] = titles;

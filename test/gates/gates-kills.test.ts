@@ -13,8 +13,8 @@ const open = openThreads();
 const DECIDE = 'cat > /dev/null; echo $$ >> pids; until test -e go; do sleep 0.05; done; exit "$(cat go)"';
 const linesOf = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : []);
 
-function openGated(by: unknown) {
-  const gates = [{ at: "before_step", by }];
+function openGated(by: unknown, more: object = {}) {
+  const gates = [{ at: "before_step", by, ...more }];
   const thread = open({ agent: { permissionMode: "auto", gates }, timeouts: { idleSeconds: 1 } });
   thread.write(says("Go", { tools: [bash("echo ran >> effect")] }, { text: "Done." }));
   thread.start();
@@ -59,6 +59,22 @@ test("the engine is killed while a person is asked: the call that it makes again
   expect(linesOf(at("effect"))).toEqual(["ran"]);
   const asked = thread.events().filter((event) => event.type === "permission_request");
   expect(asked.map(({ callKey }) => callKey)).toEqual([key]);
+});
+
+test("the engine is killed while a person has only so long: their time is over all the same, and that is a no", async () => {
+  const { thread, at } = openGated("person", { timeoutSeconds: 3 });
+  await thread.event("permission_request");
+  signal(thread.enginePid(), "SIGKILL");
+  expect(await thread.event("gate_response")).toMatchObject({
+    outcome: "fail",
+    text: "Nobody decided in time.",
+  });
+  await until("the turn's end", () => {
+    if (!thread.runner) thread.start();
+    return thread.of("turn_end").some(({ stopReason }) => stopReason === "end_turn");
+  });
+  expect(existsSync(at("effect"))).toBe(false);
+  expect(thread.fold().asks).toEqual([]);
 });
 
 test("the engine is killed while a command decides: the command ends, and so does the runner at rest", async () => {

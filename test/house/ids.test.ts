@@ -30,6 +30,7 @@ const DOORS = [
   "vm/http/mcp-routes.ts",
   "vm/jobs/names.ts",
   "vm/mcp/children.ts", // a new one
+  "vm/mcp/reviews.ts",
   "vm/memory/search.ts", // of a row's key
   "vm/store/copy.ts",
   "vm/store/messages.ts",

@@ -66,8 +66,9 @@ export function refuseUnsupported(
   for (const [at, gate] of (agent.gates ?? []).entries()) {
     const problem = problemOfGate(gate, ENGINES[engine].capabilities.gates ?? [], engine);
     if (problem) refuse(`gates.${at}.at`, `${problem}.`);
-    if (deciderOf(gate).is === "directive")
-      refuse(`gates.${at}.by`, "no directive decides yet; say person or command.");
+    const { outputSchema, cost } = ENGINES[engine].capabilities;
+    if (deciderOf(gate).is === "directive" && !(outputSchema && cost))
+      refuse(`gates.${at}.by`, `the engine ${engine} gives no answer in a form, so no directive can decide.`);
   }
 }
 

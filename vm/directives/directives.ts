@@ -8,6 +8,7 @@ import type * as z from "zod";
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { claude } from "../../shared/agent/engines/claude.ts";
 import type { EngineName } from "../../shared/agent/engines/engines.ts";
+import { deciderOf } from "../../shared/agent/gates.ts";
 import type { createRequestSchema } from "../../shared/api.ts";
 import type { DirectiveReply, DirectivesReply } from "../../shared/directive-api.ts";
 import { describeFault, type Fault } from "../../shared/directives/fault.ts";
@@ -21,7 +22,8 @@ import { resolveDirectory } from "../threads/directory.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import { findMarkdown } from "./files.ts";
 import type { FoundDirective } from "./found.ts";
-import { type AppliedToChild, mergeDirective, mergeForChild } from "./merge.ts";
+import { type AppliedToChild, type Merged, mergeDirective, mergeForChild } from "./merge.ts";
+import { checkReviewers } from "./reviewers.ts";
 
 export interface DirectivesOptions {
   /** A real path. */
@@ -76,10 +78,11 @@ export class Directives {
   /**
    * The directive that a name means in a directory.
    * @param path of the directory, absolute
+   * @param field of the request, for the error
    * @param wanted `reviewer`, `project:reviewer` or `user:reviewer`
    * @throws AppError `not_found`, or `invalid_request` if the name means two, or its file has faults
    */
-  async get(path: string, wanted: string): Promise<FoundDirective> {
+  async get(path: string, wanted: string, field = "agent.directive"): Promise<FoundDirective> {
     const [, space, name = ""] = /^(?:(project|user):)?(.*)$/s.exec(wanted) ?? [];
     const { directives, faults } = await this.#findAll(path);
     const isMeant = (one: FoundDirective) =>
@@ -88,15 +91,16 @@ export class Directives {
     if (found && !other) return found;
     if (found && other)
       throw invalid(
+        field,
         found.space === other.space
           ? `${quote(name)} is the name of two files: ${found.file} and ${other.file}.`
           : `${quote(name)} is both the directory's and yours: say project:${name} or user:${name}.`,
       );
     const own = faults.filter(({ file }) => basename(file).replace(/\.md$/i, "") === name);
-    if (own.length > 0) throw invalid(`${own.map(describeFault).join("; ")}.`);
+    if (own.length > 0) throw invalid(field, `${own.map(describeFault).join("; ")}.`);
     throw new AppError(
       "not_found",
-      `agent.directive: there is no directive ${quote(wanted)} here; ${hintOf(directives)}`,
+      `${field}: there is no directive ${quote(wanted)} here; ${hintOf(directives)}`,
     );
   }
 
@@ -109,6 +113,7 @@ export class Directives {
     if (!agent) return others;
     const { directive, inputs, ...more } = agent;
     if (directive === undefined) {
+      await this.#checkReviewers(asked, more);
       if (inputs !== undefined)
         throw new AppError("invalid_request", "agent.inputs: are a directive's; name it in agent.directive.");
       return { ...others, agent: more };
@@ -122,6 +127,7 @@ export class Directives {
       this.#options.engine,
     );
     const { isPlain, notes } = merged;
+    await this.#checkReviewers(asked, merged.agent);
     return {
       ...others,
       agent: merged.agent,
@@ -145,6 +151,14 @@ export class Directives {
     }
     const found = await this.get(path, directive);
     return mergeForChild({ agent, command: prompt, inputs: inputs ?? {} }, found);
+  }
+
+  /** @throws AppError naming the gate whose directive is not there, or can't decide */
+  async #checkReviewers({ dir, dirId }: Asked, { gates, engine }: Merged["agent"]): Promise<void> {
+    if (!gates?.some((gate) => deciderOf(gate).is === "directive")) return;
+    const { path } = await resolveDirectory(this.#options.reposDir, dir, dirId);
+    const find = (name: string, field: string) => this.get(path, name, field);
+    await checkReviewers(gates, engine ?? this.#options.engine, find);
   }
 
   /** The directory's own come first, then the person's in the order in which they are looked up. */
@@ -236,6 +250,6 @@ function hintOf(directives: readonly FoundDirective[]): string {
 
 const quote = (name: string) => JSON.stringify(name.slice(0, 100));
 
-function invalid(why: string): AppError {
-  return new AppError("invalid_request", `agent.directive: ${why}`);
+function invalid(field: string, why: string): AppError {
+  return new AppError("invalid_request", `${field}: ${why}`);
 }

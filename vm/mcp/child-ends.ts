@@ -3,6 +3,7 @@
  * whatever is killed: its id names the child's turn, and a child whose first end was not told is open in its parent's
  * transcript, so the next start of the sidecar looks for it.
  */
+import { REVIEW_THREAD } from "../../shared/agent/gate-review.ts";
 import { MAX_HOPS } from "../../shared/agent/message-fields.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -52,6 +53,7 @@ export class ChildEnds {
   /** Tells its parent when the child's turn ends. Nothing if that one waits for its children by itself. */
   watch(childId: ThreadId): void {
     const { children, log } = this.#options;
+    if (childId.startsWith(REVIEW_THREAD)) return; // its end is a decision
     const parentId = children.parentOf(childId);
     if (parentId === undefined || this.#watched.has(childId) || !this.isFor(parentId)) return;
     const stop = new AbortController();

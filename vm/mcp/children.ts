@@ -1,13 +1,12 @@
 /** Threads that agents spawn: who is whose child, and what a child may not be. */
 
 import { createHash } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
-import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { causesNow } from "../../shared/agent/fold-causes.ts";
+import { REVIEW_OUTPUT, REVIEW_THREAD } from "../../shared/agent/gate-review.ts";
+import { byPerson } from "../../shared/agent/gates.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import type { InputValues } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -20,6 +19,7 @@ import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
 import type { Directives } from "../directives/directives.ts";
+import { tighterLimits } from "../directives/merge.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
@@ -27,6 +27,8 @@ import type { Homes } from "../threads/homes.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
+import { isWider, modeOfChild } from "./child-mode.ts";
+import { isBelow, placeOfChild } from "./child-place.ts";
 import { refuseTooMany } from "./spawn-rate.ts";
 import { hasWiderTools } from "./wider-tools.ts";
 
@@ -62,6 +64,17 @@ export interface SpawnRequest {
   /** The child is made by this directive. */
   directive?: string | undefined;
   inputs?: InputValues | undefined;
+}
+
+/** A reviewer and what it decides on. */
+export interface ReviewRequest {
+  /** {@link REVIEW_THREAD} is its beginning. */
+  threadId: ThreadId;
+  title: string;
+  prompt: string;
+  directive: string;
+  /** At most. */
+  limits: LimitsOfChild;
 }
 
 export interface Spawned {
@@ -111,8 +124,7 @@ export class Children {
     if (folders.engineOf(threadId) !== folders.engineOf(otherId)) return true;
     const [tools, otherTools] = [threadId, otherId].map((id) => folders.findConfig(id)?.agent ?? {});
     if (hasWiderTools(tools ?? {}, otherTools ?? {})) return true;
-    const names: readonly string[] = this.#modesOf(threadId)?.names ?? [];
-    if (names.indexOf(this.#ownMode(threadId)) > names.indexOf(this.#ownMode(otherId))) return true;
+    if (isWider(this.#options, threadId, otherId)) return true;
     return !isBelow(threads.getStored(threadId).path, threads.getStored(otherId).path);
   }
 
@@ -168,14 +180,60 @@ export class Children {
     title: string,
     request: SpawnRequest,
   ): Promise<Spawned["mode"]> {
-    const { homes, folders, creation, agents, directives, reposDir } = this.#options;
-    const { threadId: parentId, createdBy } = parent;
-    const own = folders.findConfig(parentId)?.agent;
-    if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
-    const marks = await this.#options.marks.findSpread(parentId);
+    const { threadId: parentId } = parent;
+    const { homes } = this.#options;
     await this.#refuseAgain(parentId, request.prompt);
     this.#checkRoom(parentId);
-    const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
+    const limits = await this.#shareOf(parentId, request.limits ?? {});
+    const { path, ...place } = placeOfChild(this.#options, parent, request.dir);
+    const mode = modeOfChild(this.#options, parentId, request.permissionMode);
+    const agent: AgentConfig = { ...this.#inherited(parentId), ...mode, limits };
+    const { spawn, ...made } = await this.#options.directives.appliedToChild({ ...request, agent, path });
+    const home = homes.isWanted(parentId) && { home: "discord" as const };
+    await this.#create(parent, { threadId, title, ...place, ...made, ...home });
+    return request.mode ?? (spawn === "async" ? "async" : "await");
+  }
+
+  /**
+   * Makes the reviewer of a gate, unless it is there. It has its parent's rights or fewer, and decides with its result.
+   * @throws AppError in words for people
+   */
+  review(parentId: ThreadId, { threadId, title, prompt, directive, limits }: ReviewRequest): Promise<void> {
+    return this.#spawning.run(this.#rootOf(parentId), async () => {
+      const { store, threads, agents, directives } = this.#options;
+      const parent = threads.getStored(parentId);
+      if (!store.threads.find(threadId)) {
+        const bounds = tighterLimits(await this.#shareOf(parentId, {}), limits);
+        const { path, ...place } = placeOfChild(this.#options, parent, undefined);
+        const agent: AgentConfig = {
+          ...this.#inherited(parentId),
+          ...modeOfChild(this.#options, parentId, undefined),
+          ...{ limits: bounds, mode: "single", outputSchema: REVIEW_OUTPUT },
+        };
+        const { spawn: _, ...made } = await directives.appliedToChild({ agent, path, prompt, directive });
+        const gates = made.agent.gates?.map(byPerson);
+        const reviewer = { ...made.agent, ...(gates && { gates }) };
+        await this.#create(parent, { threadId, title, ...place, ...made, agent: reviewer, plain: true });
+      }
+      const { limits: given = {} } = this.#options.folders.findConfig(threadId)?.agent ?? {};
+      await agents.noteChild(parentId, {
+        type: "thread_spawned",
+        threadId,
+        mode: "async",
+        title,
+        limits: given,
+      });
+    });
+  }
+
+  #shareOf(parentId: ThreadId, wanted: LimitsOfChild): Promise<LimitsOfChild> {
+    return shareFor(this.#options, this.list(parentId), parentId, wanted);
+  }
+
+  /** What every child has of its parent's configuration. */
+  #inherited(parentId: ThreadId): AgentConfig {
+    const own = this.#options.folders.findConfig(parentId)?.agent;
+    if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
     const {
       originThreadId: _,
       outputSchema: __,
@@ -185,12 +243,8 @@ export class Children {
       ...inherited
     } = own;
     const guards = gates.filter(({ at }) => at === "before_step" || at === "on_limit");
-    const place = this.#placeOf(parent, request.dir);
-    const path = place.workspace?.kind === "there" ? place.workspace.dir : resolve(reposDir, place.dir);
-    const agent: AgentConfig = {
+    return {
       ...inherited,
-      ...this.#modeOf(parentId, request.permissionMode),
-      limits,
       mode: "conversation",
       workspace: "shared",
       tags: [],
@@ -198,21 +252,24 @@ export class Children {
       // A gate that holds its parent holds the child too.
       ...(guards.length > 0 && { gates: guards }),
     };
-    const { spawn, ...made } = await directives.appliedToChild({ ...request, agent, path });
+  }
+
+  async #create(
+    { threadId: parentId, createdBy }: StoredThread,
+    made: Omit<CreateRequest, "type" | "createdBy" | "cols" | "rows">,
+  ): Promise<void> {
+    const { creation, agents, marks, store } = this.#options;
+    const outside = await marks.findSpread(parentId);
     await creation.create({
-      ...{ threadId, title, createdBy, type: "agent" },
-      ...place,
+      ...{ createdBy, type: "agent", cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
       ...made,
-      ...{ cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
-      ...(homes.isWanted(parentId) && { home: "discord" as const }),
-      budget: this.#options.store.budgets.find(parentId)?.budget,
+      budget: store.budgets.find(parentId)?.budget,
       // A child that is made and writes back is a message too.
       hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
       causes: causesNow(await agents.foldNow(parentId)),
       // Its prompt is its parent's words.
-      ...(marks !== undefined && { outside: { marks } }),
+      ...(outside !== undefined && { outside: { marks: outside } }),
     });
-    return request.mode ?? (spawn === "async" ? "async" : "await");
   }
 
   /** @returns the ids of its open children and of theirs, a parent before its children */
@@ -265,6 +322,8 @@ export class Children {
   }
 
   #checkRoom(parentId: ThreadId): void {
+    if (isReviewer(parentId))
+      throw new AppError("unsupported", "A reviewer spawns no threads: decide by yourself.");
     let depth = 1;
     for (let id = this.parentOf(parentId); id !== undefined; id = this.parentOf(id)) depth++;
     if (depth > MAX_DEPTH)
@@ -279,67 +338,11 @@ export class Children {
     const root = this.#rootOf(parentId);
     const family = store.threads.list("all").flatMap(({ threadId, createdAt }) => {
       const parent = this.parentOf(threadId);
-      return parent !== undefined && this.#rootOf(threadId) === root ? [{ parentId: parent, createdAt }] : [];
+      const isChild = parent !== undefined && !isReviewer(threadId);
+      return isChild && this.#rootOf(threadId) === root ? [{ parentId: parent, createdAt }] : [];
     });
     refuseTooMany(family, parentId, now());
   }
-
-  /** As the parent works now, or narrower. */
-  #modeOf(parentId: ThreadId, wanted: string | undefined): { permissionMode?: string } {
-    const names = this.#modesOf(parentId)?.names;
-    if (!names) {
-      if (wanted === undefined) return {};
-      throw new AppError("unsupported", "permissionMode: this thread's engine has no modes.");
-    }
-    const own = this.#ownMode(parentId);
-    const mode = wanted ?? own;
-    const [rank, most] = [names.indexOf(mode), names.indexOf(own)];
-    if (rank < 0) throw new AppError("invalid_request", `permissionMode: one of ${names.join(", ")}.`);
-    if (rank > Math.max(0, most)) {
-      throw new AppError(
-        "unsupported",
-        `permissionMode: a child may do no more than its parent, which works in ${own}.`,
-      );
-    }
-    return { permissionMode: mode };
-  }
-
-  #ownMode(threadId: ThreadId): string {
-    const { store, folders } = this.#options;
-    const fold = store.agents.find(threadId)?.fold;
-    const configured = folders.findConfig(threadId)?.agent.permissionMode;
-    const asking = this.#modesOf(threadId)?.asking ?? "";
-    return fold?.chosen.modeId ?? configured ?? fold?.chosen.most ?? asking;
-  }
-
-  #modesOf(threadId: ThreadId) {
-    return findEngine(this.#options.folders.engineOf(threadId))?.capabilities.modes;
-  }
-
-  /** Where the child works: in the parent's directory, or one below it, also if that is in a worktree. */
-  #placeOf(parent: StoredThread, wanted: string | undefined): Pick<CreateRequest, "dir" | "workspace"> {
-    const { reposDir, folders, worktrees } = this.#options;
-    const own = folders.findConfig(parent.threadId)?.dir ?? parent.path;
-    const dir = this.#dirOf(own, wanted);
-    if (worktrees.holds(own))
-      return { dir: parent.dir, workspace: { kind: "there", path: parent.path, dir } };
-    return { dir: relative(reposDir, dir) || "." };
-  }
-
-  /** A real path. */
-  #dirOf(path: string, wanted: string | undefined): string {
-    const refuse = () =>
-      new AppError("invalid_directory", "dir: must be a directory below this thread's own.");
-    if (wanted !== undefined && (wanted.includes("\0") || isAbsolute(wanted))) throw refuse();
-    let real: string;
-    try {
-      real = realpathSync(resolve(path, wanted ?? "."));
-    } catch {
-      throw refuse(); // it is not there
-    }
-    if (!isBelow(real, path)) throw refuse();
-    return real;
-  }
 }
 
-const isBelow = (path: string, root: string) => path === root || path.startsWith(root + sep);
+const isReviewer = (threadId: ThreadId) => threadId.startsWith(REVIEW_THREAD);

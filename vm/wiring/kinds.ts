@@ -6,7 +6,7 @@ import { AgentThreads } from "../agents/agent-threads.ts";
 import { Attachments } from "../agents/attachments.ts";
 import { EndedThreads } from "../agents/ended-threads.ts";
 import { McpFiles } from "../agents/mcp-files.ts";
-import { AgentMeter, type Measure } from "../agents/meter.ts";
+import type { OnEvent } from "../agents/projection.ts";
 import { Removal } from "../agents/removal.ts";
 import { Runners } from "../agents/runners.ts";
 import { Starter } from "../agents/starter.ts";
@@ -36,8 +36,8 @@ export interface WiredKinds {
   mcpFiles: McpFiles;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
-  /** Says who is told what agents' events measure. */
-  listenToMeasures: (listener: (measure: Measure) => void) => void;
+  /** Says who is told each event of an agent that is stored, with what was true before it. */
+  listenToEvents: (listener: OnEvent) => void;
 }
 
 /** How much of a log a pause holds at most; the rest waits in its source. */
@@ -50,8 +50,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { threadEnv, maxAgents, spendLimitUsdPerDay, agent: settings } = config;
   const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
   let onTrouble = () => {};
-  let onMeasure = (_: Measure) => {};
-  const meter = new AgentMeter((measure) => onMeasure(measure));
+  const listeners: OnEvent[] = [];
   const agentThreads = new AgentThreads({
     store,
     folders,
@@ -60,10 +59,8 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
       starter.note(threadId);
     },
     onCaughtUp: () => onTrouble(),
-    onEvent: (threadId, fold, event) => {
-      meter.observe(threadId, fold, event);
-      noteTitle(store, threadId, fold, event);
-      if (event.type === "permission_response") memoryWriter.finishAll(); // a person may have let a write in
+    onEvent: (...news) => {
+      for (const listener of listeners) listener(...news);
     },
     log,
   });
@@ -102,15 +99,19 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
   };
-  const listenToMeasures = (listener: (measure: Measure) => void) => {
-    onMeasure = listener;
+  const listenToEvents = (listener: OnEvent) => {
+    listeners.push(listener);
   };
+  listenToEvents((threadId, fold, event) => {
+    noteTitle(store, threadId, fold, event);
+    if (event.type === "permission_response") memoryWriter.finishAll(); // a person may have let a write in
+  });
   const browserKind = createBrowser(setting, storage, machine);
   const terminal = createTerminal(setting, storage, machine);
   const kinds = { terminal, agent: agentKind, browser: browserKind };
   return {
     ...{ kinds, queue, agentKind, browserKind, agentThreads, endedThreads },
-    ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToMeasures },
+    ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToEvents },
   };
 }
 
