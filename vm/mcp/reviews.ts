@@ -142,7 +142,7 @@ export class Reviews {
 
   /** Never rejects. */
   async #run(review: Review): Promise<void> {
-    const { log, folders } = this.#options;
+    const { log, folders, logWatch } = this.#options;
     const { threadId, childId, entry, signal } = review;
     while (!signal.aborted) {
       try {
@@ -156,7 +156,8 @@ export class Reviews {
         await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined); // it is wanted no more
       }
     }
-    if (this.#isClosed) return;
+    // The sidecar ends, and its reviewers go on.
+    if (this.#isClosed || logWatch.isClosed) return;
     rmSync(join(threadPath(folders.of(threadId), "reviews"), reviewFileName(entry.requestId)), {
       force: true,
     });
