@@ -76,7 +76,7 @@ export function findLoosePart(schema: Schema): string | undefined {
   const loose = findLoose(schema, "", 1);
   if (loose !== undefined) return loose;
   // Not before its depth is known: JSON is written by recursion.
-  return Buffer.byteLength(JSON.stringify(schema)) > MAX_BYTES
+  return new TextEncoder().encode(JSON.stringify(schema)).length > MAX_BYTES
     ? `may have at most ${MAX_BYTES} bytes`
     : undefined;
 }

@@ -23,7 +23,8 @@ const noNul = (text: z.ZodString) => text.refine((s) => !s.includes("\0"), "must
 const text = noNul(z.string())
   .refine((s) => s.trim() !== "", "must not be empty")
   .refine(
-    (s) => Buffer.byteLength(s) <= MAX_TEXT_BYTES,
+    // The console's page reads jobs too, and a browser has no Buffer.
+    (s) => new TextEncoder().encode(s).length <= MAX_TEXT_BYTES,
     `must be at most ${formatCount(MAX_TEXT_BYTES)} bytes`,
   );
 /** Below `REPOS_DIR`. */

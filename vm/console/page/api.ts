@@ -11,6 +11,7 @@ import { type CreateRequest, errorReplySchema, type LastWords, type Thread } fro
 import type { ChannelRow } from "../../../shared/channel-api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
 import type { InputReply } from "../../../shared/input-api.ts";
+import type { Job, JobRun } from "../../../shared/jobs/job.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
@@ -18,6 +19,7 @@ import { channels } from "../../../shared/protocol/channels.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
 import { engines } from "../../../shared/protocol/engines.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
+import { jobs } from "../../../shared/protocol/jobs.ts";
 import { people } from "../../../shared/protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
 import { sidecar } from "../../../shared/protocol/sidecar.ts";
@@ -81,6 +83,15 @@ export async function listChannels(): Promise<ChannelRow[]> {
 /** Open asks, failures, and the turns that ended in the last day, over all agents. */
 export async function listInbox(): Promise<InboxItem[]> {
   return (await callRoute(agents.listInbox, {})).items;
+}
+
+export async function listJobs(): Promise<Job[]> {
+  return (await callRoute(jobs.list, {})).jobs;
+}
+
+/** The newest first. */
+export async function listJobRuns(job: string, limit: number): Promise<JobRun[]> {
+  return (await callRoute(jobs.listRuns, { job }, { query: { limit } })).runs;
 }
 
 /** Directories below `REPOS_DIR` whose paths begin so. */

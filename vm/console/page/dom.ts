@@ -37,3 +37,14 @@ export function isTouched(): boolean {
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** xterm.js puts its rules into `<style>` elements; the page's policy lets only those in that have the nonce. */
+export function giveStylesTheNonce(): void {
+  const nonce = find<HTMLMetaElement>('meta[name="style-nonce"]').content;
+  const createElement = document.createElement.bind(document);
+  document.createElement = (name: string, options?: ElementCreationOptions) => {
+    const element = createElement(name, options);
+    if (element instanceof HTMLStyleElement) element.nonce = nonce;
+    return element;
+  };
+}

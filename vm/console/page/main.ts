@@ -14,9 +14,10 @@ import {
 } from "./api.ts";
 import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
-import { errorText, find } from "./dom.ts";
+import { errorText, find, giveStylesTheNonce } from "./dom.ts";
 import { EndThread } from "./end-thread.ts";
 import { InboxList } from "./inbox-list.ts";
+import { JOBS, JobsView } from "./jobs-view.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { NewThread } from "./new-thread.ts";
 import { learnNames, shortName } from "./people.ts";
@@ -54,6 +55,7 @@ const lists = new ThreadLists({
   onSearch: () => void refresh(),
 });
 const inbox = new InboxList((threadId) => go(`/${threadId}`));
+const jobsView = new JobsView({ onChoose: (threadId) => go(`/${threadId}`), onSignedOut: showSignIn });
 const newThread = new NewThread({
   onMade: (threadId) => go(`/${threadId}`),
   onCancel: () => go(""),
@@ -148,6 +150,7 @@ async function refresh(): Promise<void> {
     find("#app").hidden = false;
     lists.show(open, ended, { words, channels });
     inbox.show(items);
+    await jobsView.refresh();
     const current = lists.findOpen(opened?.threadId);
     find("#end").hidden = !current;
     find("#settings").hidden = !current;
@@ -187,7 +190,7 @@ function doShortcut(shortcut: Shortcut, target: Element): boolean {
       return true;
     case "leave":
       if (lists.leaveSearch(target)) return true;
-      if (location.hash !== MAKING) return false;
+      if (location.hash !== MAKING && location.hash !== JOBS) return false;
       go("");
       return true;
     case "help":
@@ -206,6 +209,7 @@ async function follow(): Promise<void> {
   if (!isIn) return;
   const isMaking = location.hash === MAKING;
   find("#app").classList.toggle("is-making", isMaking);
+  jobsView.follow();
   if (isMaking) newThread.open();
   const [, threadId, view] = /^#\/([A-Za-z0-9_-]+)(\/view)?$/.exec(location.hash) ?? [];
   const mode = view === undefined ? "type" : "view";
@@ -348,15 +352,4 @@ function showAgentNotice(): void {
   if (find("#agent-notice span").textContent !== text) find("#agent-notice span").textContent = text;
   notice.hidden = text === "";
   find("#agent-retry").hidden = state?.kind !== "waiting";
-}
-
-/** xterm.js puts its rules into `<style>` elements; the page's policy lets only those in that have the nonce. */
-function giveStylesTheNonce(): void {
-  const nonce = find<HTMLMetaElement>('meta[name="style-nonce"]').content;
-  const createElement = document.createElement.bind(document);
-  document.createElement = (name: string, options?: ElementCreationOptions) => {
-    const element = createElement(name, options);
-    if (element instanceof HTMLStyleElement) element.nonce = nonce;
-    return element;
-  };
 }
