@@ -69,7 +69,8 @@ test.each([
 ])("at %i px", async (width, height) => {
   const page = await openJobs(width, height);
   try {
-    const card = (name: string) => page.locator("#jobs-list > li", { has: page.locator("h3", { hasText: new RegExp(`^${name} `) }) });
+    const card = (name: string) =>
+      page.locator("#jobs-list > li", { has: page.locator("h3", { hasText: new RegExp(`^${name} `) }) });
     await expect.poll(() => card("agent").innerText()).toMatch(/Next\s+\w{3}.*\d:\d\d/);
     const said = await page.locator("#jobs-list").innerText();
     expect(said).toMatch(/Last\s.*: done · \$/);
