@@ -117,6 +117,7 @@ async function decideOne(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat
   };
   if (open.by === "command") {
     await until("the command's end", () => {
+      seat.held.clear();
       keeper.look(seat, Date.now());
       return log.fold.gates?.entries.find((entry) => entry.gate === gate)?.outcome;
     });
@@ -131,6 +132,7 @@ async function decideOne(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat
     return true;
   }
   if (one.hasNoise) line({ op: "permission", optionId: "continue" });
+  seat.held.clear();
   if (wanted === undefined) keeper.look(seat, Date.now() + 121_000);
   else line({ op: "decide", callKey, outcome: wanted });
   if (one.hasNoise && wanted !== undefined) line({ op: "decide", callKey, outcome: "continue" });
