@@ -92,9 +92,18 @@ export function refusalText(
     role,
     grants,
     channelId,
-  }: { role: Role | undefined; grants: readonly Grant[]; channelId: string | undefined },
+    isElsewhere = false,
+  }: {
+    role: Role | undefined;
+    grants: readonly Grant[];
+    channelId: string | undefined;
+    /** They have a role in another channel. */
+    isElsewhere?: boolean;
+  },
 ): string {
   const who = whoCould(right, grants, channelId);
+  if (role === undefined && isElsewhere)
+    return `You have no role ${channelId === undefined ? "in all channels, and this is in none" : "in this channel"}, so you may not ${RIGHTS[right]}. ${who}`;
   if (role === undefined)
     return `You are not on the list of people who may use this bot (ALLOWED_USER_IDS, /here who:). ${who}`;
   return `You are a ${role} here, and may not ${RIGHTS[right]}. ${who}`;

@@ -26,6 +26,7 @@ export const agents = {
     method: "get",
     path: "/inbox",
     right: "read",
+    isOfAnyChannel: true,
     summary:
       "What needs people, over all agents: open asks, failures, and turns that ended in the last hours",
     query: inboxQuerySchema,

@@ -8,6 +8,7 @@ export const asks = {
     method: "get",
     path: "/asks",
     right: "read",
+    isOfAnyChannel: true,
     summary: "What agents wait for people to decide, the oldest first",
     status: 200,
     reply: asksReplySchema,

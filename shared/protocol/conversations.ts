@@ -12,6 +12,7 @@ export const conversations = {
     method: "get",
     path: "/conversations",
     right: "run",
+    isOfAnyChannel: true,
     summary: "Conversations that a person began by hand in a directory, the newest first",
     query: conversationsQuerySchema,
     status: 200,

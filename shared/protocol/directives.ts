@@ -7,6 +7,7 @@ export const directives = {
     method: "get",
     path: "/directives",
     right: "read",
+    isOfAnyChannel: true,
     summary:
       "Directives that a thread in a directory may be made by: its own once a person has trusted it, and the person's",
     query: directivesQuerySchema,

@@ -7,6 +7,7 @@ export const engines = {
     method: "get",
     path: "/engines",
     right: "read",
+    isOfAnyChannel: true,
     summary: "Engines: what is installed and signed in, what each can, and what to type to get it",
     status: 200,
     reply: enginesReplySchema,

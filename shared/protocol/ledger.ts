@@ -15,6 +15,7 @@ export const ledger = {
   putHome: route({
     method: "put",
     path: "/thread/:id/home",
+    right: "none",
     summary: "Say that a Discord thread is about to be made for a thread, or which it is",
     body: homeRequestSchema,
     status: 204,
@@ -25,6 +26,7 @@ export const ledger = {
   putDelivery: route({
     method: "put",
     path: "/thread/:id/delivery",
+    right: "none",
     summary: "Keep the relay's mark; it comes back with the thread",
     body: deliverySchema,
     status: 204,
@@ -35,6 +37,7 @@ export const ledger = {
   putMessage: route({
     method: "put",
     path: "/thread/:id/messages/:key",
+    right: "none",
     summary: "Note in the relay's ledger that a message is about to be sent, or its id",
     body: messageRequestSchema,
     status: 204,
@@ -56,6 +59,7 @@ export const ledger = {
   list: route({
     method: "get",
     path: "/threads/messages",
+    right: "none",
     summary: "The relay's ledgers of many threads at once",
     query: listQuerySchema,
     status: 200,
@@ -67,6 +71,7 @@ export const ledger = {
   putChannelMessage: route({
     method: "put",
     path: "/channel/:channelId/messages/:key",
+    right: "none",
     summary: "Note in the relay's ledger of a Discord channel that a message is about to be sent, or its id",
     body: messageRequestSchema,
     status: 204,
@@ -77,6 +82,7 @@ export const ledger = {
   listChannel: route({
     method: "get",
     path: "/channel/:channelId/messages",
+    right: "none",
     summary: "The relay's ledger of a Discord channel",
     status: 200,
     reply: channelLedgerReplySchema,

@@ -14,6 +14,7 @@ export const logs = {
     method: "get",
     path: "/logs",
     right: "run",
+    isOfAnyChannel: true,
     summary:
       "What can be followed from a directory on: files, containers, units; what is not found at once is left out",
     query: servicesQuerySchema,

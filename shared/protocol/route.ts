@@ -34,9 +34,9 @@ export type ParamName = keyof typeof PARAMS;
 
 /**
  * Who may call a route. `anybody`: without a credential. `owner`: who has the sidecar's token, and the relay. `console`:
- * they, and a browser that is signed in to the console. `relay`: as `owner`, but nobody in the name of a person.
+ * they, and a browser that is signed in to the console.
  */
-export type Access = "anybody" | "owner" | "console" | "relay";
+export type Access = "anybody" | "owner" | "console";
 
 /** A request that can be sent as it is written; a test sends it. */
 export interface Example {
@@ -64,9 +64,11 @@ export interface Route {
   access?: Access;
   /**
    * What a person needs for it, in whose name the relay asks: in the channel of the thread, or in that which path or body
-   * names; if they name none, in all channels, or to read in any. Without it an owner alone may.
+   * names; if they name none, in all channels. `none`: no person asks for it, whatever their role.
    */
-  right?: Right;
+  right: Right | "none";
+  /** The right is enough in any channel: the reply holds what the person may read alone, or what is no channel's. */
+  isOfAnyChannel?: true;
   /** The same request a second time changes nothing more, so whoever got no answer may send it again. */
   isRepeatable: boolean;
   /** Undefined if the path names what only an agent makes up: no example can name it before. */

@@ -7,6 +7,7 @@ export const sidecar = {
   followEvents: route({
     method: "get",
     path: "/events",
+    right: "none",
     summary:
       "What happens over all threads, as Server-Sent Events; the header Last-Event-ID goes before since",
     query: eventsQuerySchema,
@@ -20,6 +21,7 @@ export const sidecar = {
     method: "get",
     path: "/repos",
     right: "read",
+    isOfAnyChannel: true,
     summary: "Directories below REPOS_DIR that start with a prefix",
     query: reposQuerySchema,
     status: 200,
@@ -32,6 +34,7 @@ export const sidecar = {
   getHealth: route({
     method: "get",
     path: "/healthz",
+    right: "none",
     summary: "Whether the sidecar can work; 503 with the same body if it can't",
     status: 200,
     reply: healthReplySchema,
@@ -43,6 +46,7 @@ export const sidecar = {
   getMetrics: route({
     method: "get",
     path: "/metrics",
+    right: "none",
     summary: "Prometheus metrics",
     status: 200,
     reply: "text/plain",
@@ -53,6 +57,7 @@ export const sidecar = {
   getOpenApi: route({
     method: "get",
     path: "/openapi.json",
+    right: "none",
     summary: "This description",
     status: 200,
     reply: "application/json",

@@ -24,6 +24,7 @@ export const voice = {
   list: route({
     method: "get",
     path: "/spoken",
+    right: "none",
     summary: "What agents want said in channels, and was neither sent nor refused",
     status: 200,
     reply: spokenReplySchema,
@@ -34,11 +35,11 @@ export const voice = {
   note: route({
     method: "put",
     path: "/spoken/:spokenId",
+    right: "none",
     summary: "Say what became of a message of an agent",
     body: spokenNoteSchema,
     status: 204,
     errors: ["not_found"],
-    access: "relay",
     isRepeatable: true,
   }),
 };

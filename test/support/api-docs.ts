@@ -29,7 +29,6 @@ const NOUNS: Record<keyof typeof API, string> = {
 const WHO: Record<Access, string> = {
   anybody: "anybody",
   owner: "who has `VM_TOKEN` or `RELAY_TOKEN`",
-  relay: "who has `VM_TOKEN` or `RELAY_TOKEN`, and asks in nobody's name",
   console: "who has `VM_TOKEN` or `RELAY_TOKEN`, and a signed-in console",
 };
 
@@ -54,6 +53,12 @@ export function apiDocs(): string {
   return `${parts.join("\n")}\n`;
 }
 
+/** In whose name the relay may ask. */
+function whichPeople({ right, access }: Route): string {
+  if (access === "anybody") return "";
+  return right === "none" ? ", in no person's name" : `; of people who may \`${right}\``;
+}
+
 function describe(route: Route): string[] {
   const { method, path, summary, query, body, status, reply, errors, access, isRepeatable, example } = route;
   const lines = [
@@ -61,7 +66,7 @@ function describe(route: Route): string[] {
     "",
     `${summary}.`,
     "",
-    `- for ${WHO[access ?? "owner"]}${isRepeatable ? "; repeatable" : ""}`,
+    `- for ${WHO[access ?? "owner"]}${whichPeople(route)}${isRepeatable ? "; repeatable" : ""}`,
   ];
   if (query) lines.push(`- query: ${fieldsOf(query, "input")}`);
   if (body) lines.push(`- body: ${typeof body === "string" ? `\`${body}\`` : fieldsOf(body, "input")}`);

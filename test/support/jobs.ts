@@ -107,10 +107,11 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       catchUp: async () => undefined,
       get: () => ({ fold: emptyFold(), hasUnread: () => true }),
     } as unknown as AgentThreads;
-    const mayStill = (maker: Principal) => maker.kind !== "person" || !world.gone.has(maker.discordId);
+    const mayStill = ({ createdBy: maker }: { createdBy: Principal }) =>
+      maker.kind !== "person" || !world.gone.has(maker.discordId);
     runs = new Runs({ store, targets, news, agentThreads, mayStill, now, log });
     const scheduler = new Scheduler({ store, runs, news, mayStill, isBusy: () => false, now, log });
-    const homes = { resolve: (name: string) => name as never };
+    const homes = { resolve: (name: string) => name as never, channelOf: () => undefined };
     const secrets = new HookSecrets(join(folder, "hooks"));
     const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false });
     const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });

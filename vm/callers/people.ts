@@ -62,7 +62,9 @@ export class People {
     const discordId = this.#personOf(principal);
     if (discordId === undefined) return;
     const role = this.#roleOf(discordId, channelId);
-    if (!mayDo(role, right)) this.#refuse(right, role, channelId);
+    if (mayDo(role, right)) return;
+    const isElsewhere = role === undefined && this.#anywhere(discordId).length > 0;
+    this.#refuse(right, { role, channelId, isElsewhere });
   }
 
   /** As {@link judge}, in any channel; without a right, whether they have any role at all. @throws AppError `forbidden` */
@@ -71,7 +73,7 @@ export class People {
     if (discordId === undefined) return;
     const roles = this.#anywhere(discordId);
     if (right === undefined ? roles.length > 0 : roles.some((role) => mayDo(role, right))) return;
-    this.#refuse(right ?? "read", roles[0], undefined);
+    this.#refuse(right ?? "read", { role: roles[0], channelId: undefined });
   }
 
   /** A person acts, and has these roles at Discord. */
@@ -118,10 +120,7 @@ export class People {
     return rolesAnywhere(table.list(), { id, roles: table.rolesOf(id) });
   }
 
-  #refuse(right: Right, role: Role | undefined, channelId: string | undefined): never {
-    throw new AppError(
-      "forbidden",
-      refusalText(right, { role, grants: this.#options.table.list(), channelId }),
-    );
+  #refuse(right: Right, who: Omit<Parameters<typeof refusalText>[1], "grants">): never {
+    throw new AppError("forbidden", refusalText(right, { ...who, grants: this.#options.table.list() }));
   }
 }

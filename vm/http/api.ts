@@ -1,7 +1,6 @@
 /** The HTTP API: finds a request's route, and does with it what every route needs. No decision is made here. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parse as parseQuery } from "node:querystring";
-import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
@@ -9,8 +8,10 @@ import type { Principal } from "../../shared/principal.ts";
 import { PARAMS, type ParamName, type Route } from "../../shared/protocol/route.ts";
 import { API } from "../../shared/protocol/routes.ts";
 import type { People } from "../callers/people.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import type { Homes } from "../threads/homes.ts";
 import { isOfType, readJson } from "./body.ts";
+import { type Asked, demandsOf } from "./demands.ts";
 import { answer, parse } from "./exchange.ts";
 import { answerFailure } from "./failures.ts";
 import type { Guard } from "./guard.ts";
@@ -21,7 +22,8 @@ export type ApiHandlers = { [Noun in keyof typeof API]: Handlers<(typeof API)[No
 export interface ApiServices {
   handlers: ApiHandlers;
   guard: Guard;
-  homes: Pick<Homes, "resolve" | "channelOf">;
+  homes: Pick<Homes, "resolve" | "find" | "channelOf">;
+  jobs: Pick<Jobs, "channelOf">;
   people: Pick<People, "judge" | "judgeAnywhere">;
   log: Log;
 }
@@ -121,30 +123,24 @@ export class Api {
   }
 
   /** @throws AppError `forbidden` */
-  #judge(route: Route, by: Principal, { params, body }: Pick<Call<Route>, "params" | "body">): void {
-    const { homes, people } = this.#services;
-    const right = route.right ?? "roles";
-    const { id, channelId }: { id?: ThreadId; channelId?: string } = params;
-    const places = [
-      ...(id === undefined ? [] : [homes.channelOf(id)]),
-      ...(channelId === undefined ? [] : [channelId]),
-      ...namedIn(body),
-    ];
-    if (places.length === 0 && route.method === "get") people.judgeAnywhere(by, right);
-    else for (const place of places.length === 0 ? [undefined] : places) people.judge(by, right, place);
+  #judge(route: Route, by: Principal, asked: Asked): void {
+    const { homes, jobs, people } = this.#services;
+    // The guard has refused whoever is a person.
+    if (route.right === "none") return;
+    const demands = demandsOf(route.right, asked, {
+      channelOfThread: (name) => channelOf(homes, name),
+      channelOfJob: (name) => jobs.channelOf(name),
+    });
+    const isSomewhere = demands.some(({ right }) => right === route.right);
+    if (!isSomewhere && route.isOfAnyChannel) people.judgeAnywhere(by, route.right);
+    else if (!isSomewhere) people.judge(by, route.right, undefined);
+    for (const { right, channelId } of demands) people.judge(by, right, channelId);
   }
 }
 
-const channelFields = z.object({
-  channelId: z.string().nullish(),
-  home: z.union([z.string(), z.object({ parentId: z.string().optional() })]).optional(),
-});
-
-/** The channels that a body names: its own, and that of its Discord thread. */
-function namedIn(body: unknown): string[] {
-  const { channelId, home } = channelFields.safeParse(body).data ?? {};
-  const parentId = typeof home === "object" ? home.parentId : undefined;
-  return [channelId, parentId].flatMap((id) => id ?? []);
+function channelOf(homes: ApiServices["homes"], name: string): string | undefined {
+  const threadId = homes.find(name);
+  return threadId && homes.channelOf(threadId);
 }
 
 async function readBody(

@@ -60,10 +60,10 @@ export interface AppOptions extends Services, McpRoutesOptions {
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { homes, metrics, refusalLog, log } = options;
+  const { homes, jobs, metrics, people, refusalLog, log } = options;
   const guard = new Guard(options);
   const requestLog = new RequestLog(log, refusalLog);
-  const api = new Api({ handlers: handlersOf(options), guard, homes, people: options.people, log });
+  const api = new Api({ handlers: handlersOf(options), guard, homes, jobs, people, log });
   const others = beside(options, guard);
   return (request, response) => {
     const { method = "" } = request;
@@ -120,7 +120,9 @@ function beside(options: AppOptions, guard: Guard): RequestListener {
   app.use(mcpRoutes(options));
   app.use(async (req, _res, next) => {
     const isLeaving = req.method === "DELETE" && req.path === "/console/session";
-    const by = guard.find(req, isLeaving ? { access: "console" } : {}) ?? (await guard.refuse(req));
+    const by =
+      guard.find(req, isLeaving ? { access: "console", right: "none" } : undefined) ??
+      (await guard.refuse(req));
     if (by === "cut") return;
     if (by.kind !== "owner" && by.kind !== "console") throw new AppError("forbidden", NOT_RELAYS);
     next();

@@ -18,6 +18,8 @@ import type { RefusalLog } from "./refusal-log.ts";
 const GUESSES_PER_MINUTE = 20;
 const SLOW_ANSWER_MS = 2_000;
 const MINUTE_MS = 60_000;
+/** The console's account, which is no person's. */
+const NO_ROUTE = { right: "none" } as const;
 /** A refusal that would wait longer is not answered: each holds a connection while it waits. */
 const LONGEST_WAIT_MS = 20_000;
 const MAX_ADDRESSES = 10_000;
@@ -76,13 +78,13 @@ export class Guard {
    * @returns undefined if it is nobody who may call this route
    * @throws AppError `forbidden`, `invalid_request` if it names a person and may not, or one that may not
    */
-  find(request: IncomingMessage, route: Pick<Route, "access"> = {}): Principal | undefined {
+  find(request: IncomingMessage, route: Pick<Route, "access" | "right"> = NO_ROUTE): Principal | undefined {
     const principal = this.#credentialOf(request, route);
     if (!principal) return undefined;
     markKnown(request);
     const named = inNameOf(principal, request.headers);
-    if (route.access === "relay" && named.kind === "person")
-      throw new AppError("forbidden", "Threadmux-Person: this is the relay's own affair, in nobody's name.");
+    if (route.right === "none" && named.kind === "person")
+      throw new AppError("forbidden", "Threadmux-Person: leave it out. This is asked in no person's name.");
     const { people } = this.#services;
     const roles = rolesIn(request.headers);
     if (named.kind === "person" && roles) people.noteRoles(named.discordId, roles);
@@ -90,7 +92,7 @@ export class Guard {
     return named;
   }
 
-  #credentialOf(request: IncomingMessage, { access }: Pick<Route, "access">): Principal | undefined {
+  #credentialOf(request: IncomingMessage, { access }: { access?: Route["access"] }): Principal | undefined {
     const { checkToken, checkRelayToken, console } = this.#services;
     const { authorization } = request.headers;
     // Always both: how long it takes does not say which of them was nearly right.

@@ -66,6 +66,7 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
   return [
     {
       name: "job_add",
+      right: "jobs",
       description:
         "Wakes you, or a child of yours, with a text of yours: at a later time, once or again and again, or when something happens in another thread of your family. You need not wait meanwhile: end your turn.",
       inputSchema: add,
@@ -94,12 +95,14 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
     },
     {
       name: "job_list",
+      right: "read",
       description: "The jobs that you have made, and when each is due next.",
       inputSchema: z.strictObject({}),
       run: async ({ threadId }) => listOwn(threadId).map(describe).join("\n") || "You have made no job.",
     },
     {
       name: "job_remove",
+      right: "jobs",
       description: "Removes a job that you have made.",
       inputSchema: remove,
       run: async ({ threadId, input }) => {

@@ -8,7 +8,7 @@ import type { Webhook } from "../../shared/jobs/webhook.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/outside-text.ts";
-import { job, type Principal } from "../../shared/principal.ts";
+import { job } from "../../shared/principal.ts";
 import { type Brought, bringOwn, bringRaw, bringRead, partsOf } from "../hooks/brought.ts";
 import { arrive, dueAtOf, type Group, takeDue } from "../hooks/coalesce.ts";
 import type { Reader } from "../hooks/reader.ts";
@@ -38,7 +38,7 @@ export interface HookFeedOptions {
   runs: Pick<Runs, "begin">;
   news: Pick<JobNews, "pause" | "tellNone">;
   reader: Pick<Reader, "read"> | undefined;
-  mayStill: (maker: Principal) => boolean;
+  mayStill: (job: JobRow) => boolean;
   now: () => number;
   log: Log;
 }
@@ -93,7 +93,7 @@ export class HookFeed {
     const when = row?.settings.when;
     if (!row || (when?.type !== "webhook" && when?.type !== "event")) return store.hookRequests.remove(name);
     if (row.state !== "active" || this.#closing.signal.aborted) return;
-    if (!mayStill(row.createdBy)) return news.pause(row, whyGone(row.createdBy));
+    if (!mayStill(row)) return news.pause(row, whyGone(row.createdBy));
     const waiting = store.hookRequests.listWaiting(name, MAX_LOOKED_AT);
     const { due, nextAt } = groupsOf(waiting, coalesceOf(when), now());
     for (const ids of due) await this.#begin(row, when, ids);

@@ -19,6 +19,7 @@ import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { whyGone } from "./maker.ts";
 import { handRunName, threadOf } from "./names.ts";
+import { placeOfJob } from "./place.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
 import { type Scheduler, scheduledOf } from "./scheduler.ts";
@@ -34,13 +35,13 @@ const MAX_OF_ONE = 100;
 
 export interface JobsOptions {
   store: Store;
-  homes: Pick<Homes, "resolve">;
+  homes: Pick<Homes, "resolve" | "channelOf">;
   targets: Targets;
   runs: Runs;
   scheduler: Scheduler;
   events: Pick<JobEvents, "settle" | "refresh">;
   hooks: Pick<Hooks, "check" | "keep" | "forget">;
-  mayStill: (maker: Principal) => boolean;
+  mayStill: (job: JobRow) => boolean;
   maxJobs: number;
   /** Says a sentence in an agent's thread, the same one once; does nothing if the thread is over. */
   tell: (threadId: ThreadId, sentence: string) => Promise<void>;
@@ -137,6 +138,13 @@ export class Jobs {
     return this.#describe(this.#find(name));
   }
 
+  /** That of the thread into which a job writes; other jobs are in none. */
+  channelOf(name: string): string | undefined {
+    const { store, homes } = this.#options;
+    const row = store.jobs.find(name);
+    return row && placeOfJob(row.settings, homes);
+  }
+
   /** The newest first. @throws AppError `not_found` */
   listRuns(name: string, limit: number): JobRun[] {
     const { jobId } = this.#find(name);
@@ -151,7 +159,7 @@ export class Jobs {
   run(name: string, by: Principal): string {
     const { store, runs, now, mayStill } = this.#options;
     const row = this.#find(name);
-    if (!mayStill(row.createdBy)) throw new AppError("unsupported", whyGone(row.createdBy));
+    if (!mayStill(row)) throw new AppError("unsupported", whyGone(row.createdBy));
     const why = whySkipped(row, {
       nowMs: now(),
       openRuns: store.jobRuns.countOpen(row.jobId),
@@ -178,7 +186,7 @@ export class Jobs {
     const { store, scheduler, events, now, mayStill } = this.#options;
     const row = this.#find(name);
     refuseOver(row);
-    if (!mayStill(row.createdBy)) throw new AppError("unsupported", whyGone(row.createdBy));
+    if (!mayStill(row)) throw new AppError("unsupported", whyGone(row.createdBy));
     if (row.state === "active") return this.get(name);
     const isOfEvents = row.settings.when.type === "event";
     if (isOfEvents) events.settle();

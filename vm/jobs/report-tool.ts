@@ -27,6 +27,7 @@ export interface ReportToolOptions {
 export function reportTool({ store, news }: ReportToolOptions): Tool {
   return {
     name: "report",
+    right: "read",
     description:
       "You work in a run of a job: says, once, how it went. People get it where the job says; they do not read your text.",
     inputSchema: report,

@@ -37,7 +37,7 @@ export interface RunsOptions {
   news: Pick<JobNews, "pause" | "tellEnd" | "tellSilence">;
   agentThreads: AgentThreads;
   /** Whether a job's maker still may. */
-  mayStill: (maker: Principal) => boolean;
+  mayStill: (job: JobRow) => boolean;
   now: () => number;
   log: Log;
   /** Told of each run that is over. */
@@ -154,7 +154,7 @@ export class Runs {
     if (run?.status !== "claimed") return;
     const row = store.jobs.get(run.jobId);
     // It may have waited here for a long while.
-    if (!this.#options.mayStill(row.createdBy)) return this.#endOfGone(row, run);
+    if (!this.#options.mayStill(row)) return this.#endOfGone(row, run);
     let begun: Begun;
     try {
       begun = await targets.begin(row, run, leftUsd(store, row, now()), this.#closing.signal);

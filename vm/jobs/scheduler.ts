@@ -2,7 +2,7 @@
 
 import { isClock } from "../../shared/jobs/when.ts";
 import type { Log } from "../../shared/log.ts";
-import { job, type Principal } from "../../shared/principal.ts";
+import { job } from "../../shared/principal.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart, decide, LONGEST_SLEEP_MS } from "./decide.ts";
@@ -22,7 +22,7 @@ export interface SchedulerOptions {
   runs: Runs;
   news: Pick<JobNews, "pause" | "tellNone">;
   /** Whether its maker still may. */
-  mayStill: (maker: Principal) => boolean;
+  mayStill: (job: JobRow) => boolean;
   /** Whether its thread has a turn. */
   isBusy: (threadId: string) => boolean;
   now: () => number;
@@ -90,13 +90,13 @@ export class Scheduler {
 
   #claimOne(row: JobRow, nowMs: number): void {
     const { store, news, mayStill } = this.#options;
-    const { jobId, settings, createdBy, nextDue: firstDue } = row;
+    const { jobId, settings, nextDue: firstDue } = row;
     const scheduled = scheduledOf(row);
     const { expiresAt } = settings;
     if (firstDue === null || !scheduled) store.jobs.setNext(jobId, null, 0);
     else if (expiresAt !== undefined && firstDue >= Date.parse(expiresAt))
       this.#endJob(jobId, "It has expired.");
-    else if (!mayStill(createdBy)) news.pause(row, whyGone(createdBy));
+    else if (!mayStill(row)) news.pause(row, whyGone(row.createdBy));
     else this.#occur(row, scheduled, firstDue, nowMs);
   }
 

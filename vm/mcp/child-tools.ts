@@ -131,6 +131,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "thread_status",
+      right: "read",
       description: "What a child of yours does now.",
       inputSchema: one,
       run: async (call) => statusOf(options, threads.get(findDescendant(call))),

@@ -55,6 +55,7 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
   return [
     {
       name: "memory_search",
+      right: "read",
       description:
         "Finds words in your memory, then in what you and your family have said. Each hit has its file, line and day.",
       inputSchema: search,
@@ -68,6 +69,7 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
     },
     {
       name: "memory_get",
+      right: "read",
       description: "Reads a file of memory, with who wrote it and when.",
       inputSchema: get,
       run: async ({ threadId, input }) => {
@@ -77,6 +79,7 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
     },
     {
       name: "memory_write",
+      right: "type",
       description:
         "Keeps something for later conversations. Only what this tool wrote is remembered: saying that you will remember keeps nothing. People see each write and can undo it. A write to a MEMORY.md waits until a person lets it in; a note is written at once.",
       inputSchema: write,

@@ -32,6 +32,7 @@ export function messageTool({
 }): Tool {
   return {
     name: "message",
+    right: "type",
     isFor,
     description:
       "Writes to another agent of your family: your parent, a child of yours, or any other that descends from the same first agent. It reads it between two of its steps, or begins a turn. People see it in both threads. Write only what the other one needs: no thanks, no receipts.",

@@ -40,6 +40,7 @@ export function readTranscriptTool(options: ReadTranscriptOptions): Tool {
   const { threads, agents, marks, children, idOf } = options;
   return {
     name: "read_transcript",
+    right: "read",
     description:
       "What was said in a thread of your family: a child's, your parent's, one beside you. It gives the thread's end, or what came since an earlier answer.",
     inputSchema: readSchema,

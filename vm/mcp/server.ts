@@ -99,7 +99,7 @@ export class McpServer {
   }
 
   /** @throws AppError `forbidden` */
-  #judge({ right = "type" }: Tool, threadId: ThreadId): void {
+  #judge({ right }: Tool, threadId: ThreadId): void {
     try {
       this.#mayUse(threadId, right);
     } catch (error) {

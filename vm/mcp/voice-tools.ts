@@ -39,6 +39,7 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceTo
   return [
     {
       name: "message",
+      right: "type",
       isFor,
       description:
         "The only way in which people and other agents hear you: your own text is private. `to` is an address as your inputs have it. An answer to somebody goes to their address.",
@@ -61,6 +62,7 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceTo
     },
     {
       name: "done",
+      right: "read",
       isFor,
       description:
         "Says that there is nothing to say to those whose messages you have read. Call it if none of them needs an answer.",

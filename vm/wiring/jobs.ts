@@ -23,10 +23,12 @@ import { Jobs } from "../jobs/jobs.ts";
 import { LeftBehind } from "../jobs/left-behind.ts";
 import { threadOf } from "../jobs/names.ts";
 import { JobNews } from "../jobs/news.ts";
+import { placeOfJob } from "../jobs/place.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
+import type { JobRow } from "../store/jobs.ts";
 import type { Setting } from "./setting.ts";
 import type { Common, Operations } from "./threads.ts";
 
@@ -67,8 +69,9 @@ export function createJobs(
     if (status !== "claimed") metrics.jobRuns.inc({ outcome: status });
   };
   const jobNews = new JobNews(common);
-  const mayStill = (maker: Principal) =>
-    people.may(maker, "jobs", undefined) && (maker.kind !== "thread" || isThere(maker.threadId));
+  const mayStill = ({ createdBy, settings }: JobRow) =>
+    people.may(createdBy, "jobs", placeOfJob(settings, common.homes)) &&
+    (createdBy.kind !== "thread" || isThere(createdBy.threadId));
   const runs = new Runs({ ...common, targets, news: jobNews, mayStill, onEnd });
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
@@ -143,7 +146,7 @@ function engineOfJobs({ agent }: Common["config"]): EngineName {
 
 function createHooks(
   { store, config, log, now }: Common,
-  feeding: { runs: Runs; news: JobNews; mayStill: (maker: Principal) => boolean },
+  feeding: { runs: Runs; news: JobNews; mayStill: (job: JobRow) => boolean },
 ): { hooks: Hooks; hookFeed: HookFeed } {
   const { stateDir, threadEnv: env, agent } = config;
   const engine = engineOfJobs(config);

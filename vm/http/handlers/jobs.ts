@@ -1,20 +1,33 @@
 /** Jobs and their runs. */
 import type { jobs as routes } from "../../../shared/protocol/jobs.ts";
+import type { People } from "../../callers/people.ts";
 import type { HookTests } from "../../jobs/hook-test.ts";
 import type { Jobs } from "../../jobs/jobs.ts";
 import type { JobNews } from "../../jobs/news.ts";
+import { placeOfJob } from "../../jobs/place.ts";
+import type { Homes } from "../../threads/homes.ts";
 import type { Handlers } from "./handler.ts";
 
 export interface JobServices {
+  homes: Pick<Homes, "channelOf">;
+  people: Pick<People, "may">;
   jobs: Jobs;
   jobNews: Pick<JobNews, "list" | "setTold">;
   hookTests: Pick<HookTests, "send">;
 }
 
-export function jobHandlers({ jobs, jobNews, hookTests }: JobServices): Handlers<typeof routes> {
+export function jobHandlers({
+  jobs,
+  jobNews,
+  hookTests,
+  homes,
+  people,
+}: JobServices): Handlers<typeof routes> {
   return {
     create: ({ body, by }) => jobs.create(body, by),
-    list: () => ({ jobs: jobs.list() }),
+    list: ({ by }) => ({
+      jobs: jobs.list().filter((job) => people.may(by, "read", placeOfJob(job, homes))),
+    }),
     preview: ({ body }) => jobs.preview(body.when),
     get: ({ params }) => jobs.get(params.job),
     listRuns: ({ params, query }) => ({ runs: jobs.listRuns(params.job, query.limit) }),

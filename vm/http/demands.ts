@@ -1,0 +1,59 @@
+/** What a request demands of the person in whose name it is made: rights, each in the channel of what it is about. */
+import * as z from "zod";
+import type { Right } from "../../shared/rights.ts";
+
+export interface Demand {
+  right: Right;
+  /** Undefined: in all channels. */
+  channelId: string | undefined;
+}
+
+/** A request, as far as it says what it is about. */
+export interface Asked {
+  params: Readonly<Record<string, string>>;
+  body: unknown;
+}
+
+export interface Whereabouts {
+  /** The channel of a thread by any name of it; undefined if it is in none, or there is no such thread. */
+  channelOfThread: (name: string) => string | undefined;
+  /** The channel of a job; undefined if it is in none, or there is no such job. */
+  channelOfJob: (name: string) => string | undefined;
+}
+
+/** The fields by which a body names channels and threads, in whichever route. */
+const fields = z.object({
+  channelId: z.string().nullish(),
+  home: z.union([z.string(), z.object({ parentId: z.string().optional() })]).optional(),
+  /** It knows the conversation of that thread. */
+  agent: z.object({ originThreadId: z.string().optional() }).optional(),
+  /** A job writes into that thread. */
+  what: z.object({ threadId: z.string().optional() }).optional(),
+  /** A job's news are told in that channel. */
+  report: z.string().optional(),
+  since: z.record(z.string(), z.unknown()).optional(),
+  transcripts: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** @returns empty if neither path nor body say what it is about */
+export function demandsOf(right: Right, { params, body }: Asked, where: Whereabouts): Demand[] {
+  const { id, channelId, job } = params;
+  const named = fields.safeParse(body).data ?? {};
+  const parentId = typeof named.home === "object" ? named.home.parentId : undefined;
+  const written = named.what?.threadId;
+  const read = [...Object.keys(named.since ?? {}), ...Object.keys(named.transcripts ?? {})];
+  const main = [
+    ...(id === undefined ? [] : [where.channelOfThread(id)]),
+    ...(job === undefined ? [] : [where.channelOfJob(job)]),
+    ...(written === undefined ? [] : [where.channelOfThread(written)]),
+    ...read.map(where.channelOfThread),
+    ...[channelId, named.channelId ?? undefined, parentId].filter((place) => place !== undefined),
+  ];
+  const origin = named.agent?.originThreadId;
+  return [
+    ...main.map((place) => ({ right, channelId: place })),
+    ...(origin === undefined ? [] : [{ right: "read" as const, channelId: where.channelOfThread(origin) }]),
+    ...(written === undefined ? [] : [{ right: "type" as const, channelId: where.channelOfThread(written) }]),
+    ...(named.report === undefined ? [] : [{ right: "type" as const, channelId: named.report }]),
+  ];
+}
