@@ -22,17 +22,17 @@ export interface OpenProxy {
   close(): void;
 }
 
-/** @param onRefused is told a sentence for each host that was not reached */
+/** @param onRefused is told each `host:port` that was not reached, and why */
 export async function startProxy(
   opened: OpenedHosts,
-  onRefused: (host: string, error: HostError) => void,
+  onRefused: (place: string, error: HostError) => void,
 ): Promise<OpenProxy> {
   const open = async (host: string, port: number): Promise<Socket> => {
     try {
       return await connectFirst(await resolveHost(host, port, opened), port);
     } catch (error) {
       const told = error instanceof HostError ? error : new HostError(`${host}: ${errorText(error)}`, false);
-      onRefused(host, told);
+      onRefused(`${host}:${port}`, told);
       throw told;
     }
   };

@@ -1,7 +1,7 @@
 /** A thread's browser: starts Chromium as often as it dies, lets people act on its page, and shows what comes of it. */
 import { createHash } from "node:crypto";
 import type { BrowserContext } from "playwright-core";
-import { hostOf } from "../shared/browser/address.ts";
+import { placeOf } from "../shared/browser/address.ts";
 import { OpenedHosts } from "../shared/browser/hosts.ts";
 import type { BrowserOp } from "../shared/browser/ops.ts";
 import type { HostError } from "../shared/browser/resolve.ts";
@@ -53,7 +53,7 @@ export class Session {
   readonly #counts = new Map<number, number>();
   #tab: Tab | undefined;
   /** By host, since the last op: why it was not reached. */
-  readonly #refused = new Map<string, string>();
+  readonly #refused = new Map<string, HostError>();
   #waiting = 0;
   #usedAt = 0;
   #note: string | undefined;
@@ -196,17 +196,27 @@ export class Session {
     else this.#note = "The page has opened a window by itself; it was closed.";
   }
 
-  #noteRefused(host: string, { message, isClosed }: HostError): void {
-    this.#refused.set(host, message);
+  #noteRefused(host: string, error: HostError): void {
+    this.#refused.set(host, error);
     const [oldest] = this.#refused.keys();
     if (this.#refused.size > KEPT_REFUSALS && oldest !== undefined) this.#refused.delete(oldest);
-    if (isClosed && this.#tab?.hasAsked(host)) this.#note = `Refused: ${message}.`;
+  }
+
+  /** Hosts that the page has asked for and may not reach; Chromium tells of a request later than the proxy does. */
+  #tellRefused(tab: Tab): void {
+    for (const [host, { isClosed, message }] of this.#refused) {
+      if (!isClosed || !tab.hasAsked(host)) continue;
+      this.#refused.delete(host);
+      this.#note ??= `Refused: ${message}.`;
+    }
   }
 
   /** Why the page itself did not come, in the proxy's words; undefined if it did. */
   #whyRefused(tab: Tab, asked: string): string | undefined {
     for (const address of [tab.page.url(), asked]) {
-      const message = address.startsWith("http") ? this.#refused.get(hostOf(new URL(address))) : undefined;
+      const message = address.startsWith("http")
+        ? this.#refused.get(placeOf(new URL(address)))?.message
+        : undefined;
       if (message !== undefined) return `The page did not come: ${message}.`;
     }
     return undefined;
@@ -304,6 +314,7 @@ export class Session {
       const page = await tab.capture();
       const title = await withDeadline(tab.page.title(), ANSWER_MS, "the page's title");
       const url = tab.page.url();
+      if (failure === undefined) this.#tellRefused(tab);
       const hash = createHash("sha256").update(page).update(url).update(title).digest("hex");
       if (isByItself && hash === this.#hash && this.#note === undefined) return;
       this.#hash = hash;

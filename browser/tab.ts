@@ -3,7 +3,7 @@
  * files, downloads.
  */
 import type { BrowserContext, CDPSession, Dialog, Download, Page } from "playwright-core";
-import { hostOf } from "../shared/browser/address.ts";
+import { placeOf } from "../shared/browser/address.ts";
 import { cleanLine } from "../shared/clean-text.ts";
 import { withDeadline } from "../shared/lifecycle.ts";
 import { Marks } from "./marks.ts";
@@ -76,7 +76,7 @@ export class Tab {
 
   #noteAsked(address: string): void {
     if (this.#asked.size >= MAX_HOSTS || !/^(?:https?|wss?):/.test(address)) return;
-    this.#asked.add(hostOf(new URL(address)));
+    this.#asked.add(placeOf(new URL(address)));
   }
 
   /** What can be seen of the page, as a PNG. @throws Error if the page does not answer */

@@ -32,6 +32,12 @@ export function hostOf({ hostname }: Pick<URL, "hostname">): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
+/** A host with its port, as it is connected to. */
+export function placeOf(url: URL): string {
+  const port = url.port === "" ? (/^(?:http|ws):$/.test(url.protocol) ? "80" : "443") : url.port;
+  return `${hostOf(url)}:${port}`;
+}
+
 function withScheme(typed: string): URL | undefined {
   const url = tryParse(`https://${typed}`);
   if (url === undefined) return undefined;

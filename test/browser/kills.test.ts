@@ -1,0 +1,83 @@
+/** Each part of a browser is killed: it comes back at its address and says so, and nothing of it is left at its end. */
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
+import { act, openBrowser, START_MS, untilState } from "../support/browsers.ts";
+import { findProcessesOf } from "../support/processes.ts";
+import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { type Site, startSite } from "../support/site.ts";
+import { until } from "../support/wait.ts";
+
+let sidecar: TestSidecar;
+let site: Site;
+
+beforeAll(async () => {
+  site = await startSite();
+  sidecar = await startSidecar({ browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
+  await openBrowser(sidecar, "page", site.at("/"));
+}, START_MS);
+afterAll(async () => {
+  await sidecar?.close();
+  await site?.close();
+});
+
+const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+function pidsOf(what: (command: string) => boolean): number[] {
+  return findProcessesOf(sidecar.folders.path).flatMap(({ pid }) => {
+    try {
+      return what(commandOf(pid)) ? [pid] : [];
+    } catch {
+      return []; // it has ended
+    }
+  });
+}
+const isChromium = (command: string) => command.includes("chromium") && !command.includes("--type=");
+const isRunner = (command: string) => command.includes("browser/main.cjs") && !command.startsWith("/bin/sh");
+
+const end = (pids: readonly number[]) => {
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+};
+
+const KILLS: [string, () => Promise<void> | void][] = [
+  ["Chromium", () => end(pidsOf(isChromium))],
+  ["its program", () => end(pidsOf(isRunner))],
+  ["tmux", () => end([sidecar.folders.tmuxPid()])],
+];
+
+test.each(KILLS)(
+  "%s is killed: the browser is started anew at its address",
+  async (_, kill) => {
+    await act(sidecar, "page", { do: "open", url: site.at("/about") });
+    const before = await untilState(
+      sidecar,
+      "page",
+      "the page",
+      ({ title, status }) => title === "/about" && status === "ready",
+    );
+    await kill();
+    const after = await untilState(
+      sidecar,
+      "page",
+      "a new start",
+      ({ note, status, picture }) =>
+        status === "ready" && picture > before.picture && (note?.includes("started anew") ?? false),
+    );
+    expect(after.url).toBe(site.at("/about"));
+    expect(await sidecar.client.getThread("page")).toMatchObject({ status: "running" });
+  },
+  180_000,
+);
+
+test("it goes on over a restart of the sidecar, and nothing is left at its end", async () => {
+  const [before] = pidsOf(isRunner);
+  expect(before).toBeDefined();
+  await sidecar.restart();
+  const { title } = await act(sidecar, "page", { do: "open", url: site.at("/") });
+  expect(title).toBe("/");
+  expect(pidsOf(isRunner)).toContain(before);
+  expect(await sidecar.client.killThread("page")).toMatchObject({ survivors: 0 });
+  await until(
+    "its processes to end",
+    () => pidsOf((command) => /chromium|browser\/main/.test(command)).length === 0,
+  );
+}, 180_000);
