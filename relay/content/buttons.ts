@@ -16,7 +16,6 @@ import type { Button } from "../actions/frame/controls.ts";
 import { goOn } from "../actions/go-on.ts";
 import { history } from "../actions/history.ts";
 import { key } from "../actions/key.ts";
-import { letIn } from "../actions/let-in.ts";
 import { logsGrep } from "../actions/logs-grep.ts";
 import { logsView } from "../actions/logs-view.ts";
 import { memoryUndo } from "../actions/memory-undo.ts";
@@ -135,7 +134,3 @@ export function outsideButtons(seq: number): readonly Button[] {
     ...outside.buttons({ what: "trust", seq }, "Trust what it has read", "danger"),
   ];
 }
-
-/** Below what a guest wrote. */
-export const letInButton = (messageId: DiscordId): readonly Button[] =>
-  letIn.buttons({ messageId }, "👍 Let it in", "success");

@@ -15,7 +15,7 @@ import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Right } from "../../shared/rights.ts";
-import type { ActionContext } from "../actions/frame/action.ts";
+import type { ActionContext, LetIn } from "../actions/frame/action.ts";
 import type { Access } from "../threads/access.ts";
 import type { ActiveThreads } from "../threads/active-threads.ts";
 import type { AllMessages } from "../threads/all-messages.ts";
@@ -119,6 +119,7 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       // Discord says the same when it adds a link's preview to a message.
       const message = messageSchema.safeParse(data).data;
       if (!message?.edited_timestamp) return;
+      if (message.member) access.note(message.author.id, message.member.roles);
       return (channelMessages.find(message.channel_id) ?? inputs).change(message);
     }
     case "MESSAGE_DELETE": {
@@ -145,6 +146,8 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       return threads.onDiscordThreadChanged(parseChannel(data));
     case "THREAD_DELETE":
       return endings.onDiscordThreadDeleted(z.object({ id: knownDiscordId }).parse(data).id);
+    case "GUILD_ROLE_DELETE":
+      return access.forgetRole(z.object({ role_id: z.string() }).parse(data).role_id);
     case "CHANNEL_DELETE":
     case "CHANNEL_UPDATE": {
       const { id } = z.object({ id: knownDiscordId }).parse(data);
@@ -198,9 +201,9 @@ async function refuse(interaction: RepliableInteraction, error: unknown): Promis
 
 function actionContext(options: BotOptions): ActionContext {
   const { context, inputs, ended, channelMessages, log } = options;
-  const takeAfterAll = async (channelId: DiscordId, messageId: DiscordId, letInBy?: string) => {
+  const takeAfterAll = async (channelId: DiscordId, messageId: DiscordId, letIn?: LetIn) => {
     const inChannel = channelMessages.find(channelId);
-    await inChannel?.takeAfterAll(messageId, letInBy);
+    await inChannel?.takeAfterAll(messageId, letIn);
     return inChannel !== undefined;
   };
   return { ...context, inputs, ended, channels: { takeAfterAll }, log };

@@ -50,6 +50,18 @@ export class Access {
       if (!this.#roles.has(userId)) this.note(userId, await this.#options.findRoles(userId));
   }
 
+  /** A role is gone at Discord: nobody has it any more, and what it gave is taken back. @throws AppError */
+  async forgetRole(roleId: string): Promise<void> {
+    for (const [userId, roles] of this.#roles)
+      if (roles.includes(roleId)) this.#roles.set(userId, without(roles, roleId));
+    const rows = (await this.#options.vm.people.list()).filter(
+      ({ kind, id }) => kind === "role" && id === roleId,
+    );
+    for (const { kind, id, channelId, isFixed } of rows)
+      if (!isFixed) await this.#options.vm.people.setRole({ kind, id, channelId, role: null });
+    await this.refresh();
+  }
+
   /** Undefined if nothing is known of the person. */
   rolesOf(userId: string): readonly string[] | undefined {
     return this.#roles.get(userId);
@@ -71,4 +83,8 @@ export class Access {
     const roles = this.#roles.get(userId) ?? [this.#options.guildId];
     return roleIn(this.#grants, { id: userId, roles }, this.#options.channelOf(placeId));
   }
+}
+
+function without(roles: readonly string[], roleId: string): readonly string[] {
+  return roles.filter((id) => id !== roleId);
 }

@@ -8,6 +8,7 @@ import type { DiscordId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { LetIn } from "../actions/frame/action.ts";
 import { compareIds, type DiscordApi, snowflakeNow, snowflakeTime } from "../discord/api.ts";
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
@@ -125,14 +126,14 @@ export class ChannelMessages {
 
   /**
    * What was written while the relay was away, or by a guest, is to be taken after all.
-   * @param letInBy in whose name, if not its writer's
+   * @param letIn by whom, if not its writer
    * @throws AppError
    */
-  async takeAfterAll(messageId: DiscordId, letInBy?: string): Promise<void> {
+  async takeAfterAll(messageId: DiscordId, letIn?: LetIn): Promise<void> {
     const { api, channelId } = this.#options;
     const written = await api.findMessage(channelId, messageId);
     if (!written) throw new AppError("not_found", "That message is gone.");
-    const message = asLetIn(written, letInBy);
+    const message = asLetIn(written, letIn);
     try {
       const key = await this.#place(message);
       // Whoever presses twice finds what the first press has made.

@@ -7,6 +7,7 @@ import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
+import type { LetIn } from "../actions/frame/action.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import type { Attachment } from "../discord/person-message.ts";
@@ -201,13 +202,13 @@ export class Inputs {
 
   /**
    * What was written while the relay was away, or by a guest, is to go in after all.
-   * @param letInBy in whose name, if not its writer's
+   * @param letIn by whom, if not its writer
    * @throws AppError
    */
-  async sendAfterAll(threadId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<void> {
+  async sendAfterAll(threadId: DiscordId, messageId: DiscordId, letIn?: LetIn): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
-      await this.#type(asLetIn(message, letInBy), thread);
+      await this.#type(asLetIn(message, letIn), thread);
     });
   }
 

@@ -1,7 +1,8 @@
 /** Who may write, and what they are told who may not. */
 import type { Right } from "../../shared/rights.ts";
+import type { LetIn } from "../actions/frame/action.ts";
 import type { Button } from "../actions/frame/controls.ts";
-import { letInButton } from "../content/buttons.ts";
+import { EditedSince, letInButton } from "../actions/let-in.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import type { Access } from "./access.ts";
@@ -20,8 +21,9 @@ export function mayWrite(
 }
 
 /** What stands below a guest's message. */
-export function proposal({ id }: DiscordMessage): Answer {
-  return { name: `guest.${id}`, text: GUEST, buttons: letInButton(id) };
+export function proposal(message: DiscordMessage): Answer {
+  const buttons = letInButton(message.id, editedAt(message));
+  return { name: `guest.${message.id}`, text: GUEST, buttons };
 }
 
 /** What is said to somebody who may not write: to a viewer once in a thread, to a stranger nothing. */
@@ -32,9 +34,19 @@ export function answerToWriter(access: Pick<Access, "may">, message: DiscordMess
   return undefined;
 }
 
-/** In the name of the person who lets it in, if somebody does. */
-export function asLetIn(message: DiscordMessage, letInBy: string | undefined): DiscordMessage {
-  return { ...message, author: { ...message.author, id: letInBy ?? message.author.id } };
+/**
+ * In the name of the person who lets it in, if somebody does.
+ * @throws EditedSince if it is not what they looked at
+ */
+export function asLetIn(message: DiscordMessage, letIn: LetIn | undefined): DiscordMessage {
+  if (!letIn) return message;
+  const editedMs = editedAt(message);
+  if (editedMs !== letIn.editedMs) throw new EditedSince(editedMs);
+  return { ...message, author: { ...message.author, id: letIn.userId } };
+}
+
+function editedAt({ edited_timestamp }: DiscordMessage): number {
+  return edited_timestamp == null ? 0 : Date.parse(edited_timestamp);
 }
 
 export interface Answer {

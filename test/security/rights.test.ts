@@ -192,7 +192,7 @@ const BUTTONS: [string, string][] = [
   ...["show:r1", "diff:1", "changes:t1", "history", "steps:x:b1", "steps-file:x"].map(
     (id): [string, string] => ["read", id],
   ),
-  ...[`send:${M}`, `type-anyway:${M}`, `ended-here:${M}`, `let-in:${M}`].map((id): [string, string] => [
+  ...[`send:${M}`, `type-anyway:${M}`, `ended-here:${M}`, `let-in:${M}:0`].map((id): [string, string] => [
     "type",
     id,
   ]),

@@ -52,7 +52,7 @@ export interface ActionContext {
     killAndTell(threadId: DiscordId, userId: string): Promise<unknown>;
   };
   inputs: {
-    sendAfterAll(threadId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<void>;
+    sendAfterAll(threadId: DiscordId, messageId: DiscordId, letIn?: LetIn): Promise<void>;
     typeAnyway(threadId: DiscordId, messageId: DiscordId): Promise<void>;
     resumeAndSend(threadId: DiscordId, messageId: DiscordId, userId: string): Promise<void>;
     takeRest(from: DiscordId, messageId: DiscordId, into: DiscordId): Promise<void>;
@@ -65,11 +65,18 @@ export interface ActionContext {
    * Takes what was written in a channel, in the name of its writer or of who lets it in. Resolves to false if the channel
    * is none that is served.
    */
-  channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId, letInBy?: string): Promise<boolean> };
+  channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId, letIn?: LetIn): Promise<boolean> };
   /** Changes a channel's settings; resolves to what is shown of it then. */
   here: { set(channelId: DiscordId, request: ChannelRequest, vm: Vm, userId: string): Promise<Reply> };
   now: () => number;
   log: Log;
+}
+
+/** Somebody lets in what a guest wrote. */
+export interface LetIn {
+  userId: string;
+  /** When the message was changed last, as it was offered; 0: never. */
+  editedMs: number;
 }
 
 /** A press below the question what becomes of a message. */
