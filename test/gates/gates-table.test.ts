@@ -73,7 +73,8 @@ async function askOf(thread: AgentThread, count: number) {
   return until(`ask ${count}`, () => askedOf(thread)[count - 1]);
 }
 function askedOf(thread: AgentThread) {
-  const answered = new Set(thread.of("permission_response").map(({ seq }) => seq));
+  const byEngine = thread.of("permission_response").filter(({ id }) => id.startsWith("e"));
+  const answered = new Set(byEngine.map(({ seq }) => seq));
   return thread.of("permission_request").filter(({ seq }) => !answered.has(seq + 1));
 }
 
