@@ -115,11 +115,8 @@ export class Agents {
     const { path } = threads.getStored(threadId);
     const newest = turnId ?? store.agents.find(threadId)?.fold.lastChanges;
     if (newest === undefined) throw nothingChanged();
-    const { signal } = new AbortController();
-    const diff = await this.#gits.run(
-      () => readDiff({ threadId, path, turnId: newest, maxBytes: limit, env }),
-      signal,
-    );
+    const read = () => readDiff({ threadId, path, turnId: newest, maxBytes: limit, env });
+    const diff = await this.#gits.run(read, new AbortController().signal);
     if (!diff) throw new Error("nobody ends the wait for a diff");
     return diff;
   }

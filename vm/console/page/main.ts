@@ -2,16 +2,7 @@
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
 import { formatUse } from "../../../shared/budget.ts";
-import {
-  ApiError,
-  getThread,
-  listChannels,
-  listInbox,
-  listLastWords,
-  listThreads,
-  signIn,
-  signOut,
-} from "./api.ts";
+import { ApiError, getThread, listChannels, listInbox, listLastWords, listThreads, signOut } from "./api.ts";
 import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find, giveStylesTheNonce } from "./dom.ts";
@@ -23,6 +14,7 @@ import { NewThread } from "./new-thread.ts";
 import { learnNames, shortName } from "./people.ts";
 import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
+import { submitToken } from "./sign-in.ts";
 import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
 import { ThreadLists } from "./thread-list.ts";
 import { ThreadSettings } from "./thread-settings.ts";
@@ -67,7 +59,7 @@ const endThread = new EndThread({ onEnded: () => void refresh(), onSignedOut: sh
 giveStylesTheNonce();
 find("#sign-in form").addEventListener("submit", (event) => {
   event.preventDefault();
-  void submitToken();
+  void submitToken(refresh);
 });
 find("#sign-out").addEventListener("click", () => {
   signOut().then(showSignIn, showSignIn); // without an answer, or with "not signed in", it is the same here
@@ -102,21 +94,6 @@ window.setInterval(() => {
 }, NAMES_MS);
 window.setInterval(showAgentNotice, 250);
 void refresh();
-
-async function submitToken(): Promise<void> {
-  const input = find<HTMLInputElement>("#token");
-  const problem = find("#sign-in .problem");
-  problem.textContent = "";
-  try {
-    await signIn(input.value.trim());
-    input.value = "";
-    await refresh();
-  } catch (error) {
-    const isWrong = error instanceof ApiError && error.status === 401;
-    problem.textContent = isWrong ? "That is not the token." : errorText(error);
-    input.select();
-  }
-}
 
 function showSignIn(): void {
   isIn = false;
