@@ -1,6 +1,7 @@
 /** What those who act are called in the page. */
 import type { Thread } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import { snowflakeSchema } from "../../../shared/ids.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { describePrincipal, type Principal, parsePrincipal, type Source } from "../../../shared/principal.ts";
 import { listPeople } from "./api.ts";
@@ -26,15 +27,19 @@ export function learnThreads(threads: readonly Named[]): void {
   ]);
 }
 
-/** `#12`, or else its name: an id means little to a reader. */
+/** `#12`, or the id that its maker chose. An id of Discord's means nothing to a reader. */
 export function shortName({ threadId, name, number }: ShortNamed): string {
   if (number !== null) return `#${number}`;
-  return name ?? threadId;
+  return isDiscordId(threadId) ? (name ?? "") : threadId;
 }
 
 /** Who has a role, as the sidecar said last. */
 export function knownPeople(): readonly PersonRow[] {
   return rows;
+}
+
+function isDiscordId(text: string): boolean {
+  return snowflakeSchema.safeParse(text).success;
 }
 
 /** Asks the sidecar for the names. What is drawn already stays as it is. @throws ApiError */
@@ -54,7 +59,10 @@ function wordsFor(principal: Principal): string {
     const handle = names.get(principal.discordId);
     return handle === undefined ? "somebody in Discord" : `@${handle}`;
   }
-  // One that is not listed has an id alone, which may be a number of Discord's.
-  if (principal.kind === "thread") return threadNames.get(principal.threadId) ?? "a thread";
+  if (principal.kind === "thread")
+    return (
+      threadNames.get(principal.threadId) ??
+      (isDiscordId(principal.threadId) ? "a thread" : describePrincipal(principal))
+    );
   return describePrincipal(principal);
 }
