@@ -47,7 +47,7 @@ export function demandsOf(right: Right, { params, body }: Asked, where: Whereabo
     ...(job === undefined ? [] : [where.channelOfJob(job)]),
     ...(written === undefined ? [] : [where.channelOfThread(written)]),
     ...read.map(where.channelOfThread),
-    ...[channelId, named.channelId ?? undefined, parentId].filter((place) => place !== undefined),
+    ...[channelId, named.channelId, parentId].flatMap((place) => place ?? []),
   ];
   const origin = named.agent?.originThreadId;
   return [
