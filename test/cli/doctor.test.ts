@@ -18,6 +18,7 @@ const NOW = Date.now();
 const SOUND: Surroundings = {
   nodeVersion: "v20.19.0",
   now: () => NOW,
+  isRoot: false,
   builtAt: NOW - 1_000,
   freeDiskBytes: () => 100 * 1024 ** 3,
   freeInodes: () => 1_000_000,
@@ -38,7 +39,7 @@ let count = 0;
 beforeAll(async () => {
   folder = makeFolder();
   sidecar = await startSidecar();
-  bin = programs({ claude: claude("2.1.330 (Claude Code)", 0) });
+  bin = programs({ claude: claude("2.1.330 (Claude Code)", 0), chromium: "exit 0" });
   const port = new URL(sidecar.url).port;
   sound = {
     ...sidecar.folders.env,
@@ -341,6 +342,16 @@ test("what works less well is a note, and no fault", async () => {
   expect(findings.filter(({ state }) => state === "fault")).toEqual([]);
   const notes = findings.filter(({ state }) => state === "note");
   expect(notes.map(({ look }) => look)).toEqual(["disk", "control groups", "sidecar"]);
+});
+
+test("a browser that is missing or has no sandbox is a note", async () => {
+  const look = (broken: Broken) => examine(broken, "browser");
+  expect(await look({ around: { isRoot: true } })).toMatchObject([
+    { state: "note", says: expect.stringContaining("runs without its own sandbox") },
+  ]);
+  expect(await look({ env: { BROWSER_PROGRAM: "no-such-browser" } })).toMatchObject([
+    { state: "note", says: expect.stringContaining("no-such-browser, which BROWSER_PROGRAM names") },
+  ]);
 });
 
 test("from outside: a line a look, the mend below a fault, and the exit code", async () => {

@@ -126,7 +126,7 @@ describe("a session", () => {
     "sec-fetch-site": "same-origin",
   });
 
-  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos", "/people", "/inbox"])(
+  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos", "/people", "/inbox", "/channels"])(
     "reads %s",
     async (path) => {
       expect(await status("GET", path, own())).toBe(200);
@@ -165,7 +165,6 @@ describe("a session", () => {
     ["GET", "/thread/a/screen"],
     ["GET", "/events"],
     ["PUT", "/people"],
-    ["GET", "/channels"],
   ])("does not do for %s %s, from wherever", async (method, path) => {
     const body = method === "GET" ? undefined : "{}";
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);

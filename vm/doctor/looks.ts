@@ -30,7 +30,7 @@ export function looksOfSidecar(
     ...machineLooks({ stateDir, env: threadEnv, around }),
     // Without settings that can be used nobody knows which agent and which sidecar are meant.
     ...(config ? agentLooks({ config, env, around }) : []),
-    ...(config ? browserLooks(config) : []),
+    ...(config ? browserLooks(config, around) : []),
     ...(config ? serverLooks({ config, env }) : []),
   ];
 }

@@ -9,6 +9,8 @@ import { FolderWatch } from "../streams/folder-watch.ts";
 export interface Surroundings {
   nodeVersion: string;
   now: () => number;
+  /** Of the user that looks. */
+  isRoot: boolean;
   /** When the program that runs was built. */
   builtAt: number;
   freeDiskBytes: (folder: string) => number;
@@ -25,6 +27,7 @@ export function machineAround(builtAt: number): Surroundings {
   return {
     nodeVersion: process.version,
     now: Date.now,
+    isRoot: process.getuid?.() === 0,
     builtAt,
     freeDiskBytes,
     freeInodes,
