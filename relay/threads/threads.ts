@@ -192,9 +192,9 @@ export class Threads {
     const place = channelId ?? channels.first;
     if (this.#reported.has(place)) return;
     this.#reported.add(place);
-    // Mostly it is the whole channel, of which it is told with what the bot lacks there.
+    // Mostly it is the whole channel, of which another one is told with what the bot lacks there, if there is another.
     await refreshChannels();
-    if (channels.find(channelId)?.problem != null) return;
+    if (channels.find(channelId)?.problem != null && channels.first !== place) return;
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
     try {
       await channels.say(place, `forbidden.${threadId}`, { text: content });

@@ -234,7 +234,7 @@ describe("the end", () => {
         ?.environment.map((entry) => entry.split("=")[0])
         .filter((name) => name !== "");
       expect(names?.toSorted()).toEqual([
-        ...["HOME", "LANG", "PATH", "PWD", "SHELL", "TERM", "THREADMUX_TEST"],
+        ...["HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "THREADMUX_TEST", "USER"],
       ]);
       await own.kill9();
       await until("the tmux clients to end", () => clients().length === 0);

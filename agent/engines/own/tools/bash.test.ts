@@ -201,10 +201,8 @@ test("a command that takes longer than an agent may wait goes on in the backgrou
   const call = anyTool(bash(background, 1)).call({ command: "echo begun; sleep 600", timeout_seconds: 500 });
   if ("problem" in call) throw new Error(call.problem);
   const { text, isError } = await call.run(world.context);
-  expect([text, isError]).toEqual([
-    expect.stringMatching(/begun\s+It runs in the background as b1\./),
-    undefined,
-  ]);
+  // What it has printed by then depends on how quickly it began.
+  expect([text, isError]).toEqual([expect.stringMatching(/It runs in the background as b1\./), undefined]);
 });
 
 test("a person ends one", async () => {
