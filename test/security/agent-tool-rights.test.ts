@@ -1,6 +1,7 @@
 /** Every tool of an agent, tried for more than it may: a wider mode, another directory, a thread that may do more. */
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../../agent/engines/demo/script.ts";
 import type { EventOf } from "../../shared/agent/events.ts";
@@ -85,10 +86,12 @@ test("a parent and its children try each tool for more: refused, or a person is 
     ["narrow", "parent"],
     ["below", "parent/below"],
   ]);
-  // A message to the parent alone is no refusal: a person is asked whether it is to read that.
+  // What was said in its family it may read, and a person is asked whether its parent is to read its message.
+  const allowed = [tool("read_transcript", { threadId: "parent" }), attempts.at(-1)];
+  const isRefused = (attempt: Call) => !allowed.some((one) => isDeepStrictEqual(one, attempt));
   for (const { threadId } of spawned) {
     await untilStatus(sidecar, threadId, "idle");
-    expect(await refused(threadId)).toEqual([...attempts.slice(0, -1).map(() => true), false]);
+    expect(await refused(threadId)).toEqual(attempts.map(isRefused));
   }
   const asks = await until("both asks", async () => {
     const open = await client.listAsks("parent");
