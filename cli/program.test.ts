@@ -19,7 +19,7 @@ test("the top tells all commands, settings and exit codes; each command has exam
   const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<| {8})/gm)].map(
     ([, name = ""]) => name,
   );
-  const ofAll = "ls new directives send tail screen attach kill log logs browser view resize status";
+  const ofAll = "ls new directives send tail screen attach kill log logs view browser resize status";
   const ofAgents =
     "inbox asks approve deny answer steps branch worktree interrupt pause resume compact mode model trust limit rules diff undo channel role";
   const ofScripts = "run here take wait events engines acp job memory hook";

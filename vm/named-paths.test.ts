@@ -1,13 +1,15 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseVmConfig } from "./config.ts";
 
 const parse = (env: Record<string, string>) =>
-  parseVmConfig({ HOME: "/home/ada", STATE_DIR: "/data/state", REPOS_DIR: "/data/repos", ...env });
+  parseVmConfig({ HOME: tmpdir(), STATE_DIR: "/data/state", REPOS_DIR: "/data/repos", ...env });
 
 test("paths for the sandbox are whole, or begin in the home", () => {
   const env = { AGENT_SANDBOX_READ: "/opt/sdk, ~/.m2", AGENT_SANDBOX_WRITE: "/srv/cache" };
   expect(parse(env)).toMatchObject({
-    sandboxReads: ["/opt/sdk", "/home/ada/.m2"],
+    sandboxReads: ["/opt/sdk", join(tmpdir(), ".m2")],
     sandboxWrites: ["/srv/cache"],
   });
   expect(parse({})).toMatchObject({ sandboxReads: [], sandboxWrites: [] });

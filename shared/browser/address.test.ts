@@ -29,6 +29,6 @@ test.each([
   ["http://me:secret@example.org/", "must not hold a name or a password"],
   [`example.org/${"x".repeat(2_000)}`, "must be at most 2000 characters"],
 ])("%s is refused", (text, why) => {
-  expect(() => parseAddress(text)).toThrow(`url: ${why}`.slice(0, 12));
+  expect(() => parseAddress(text)).toThrow(/^url: /);
   expect(() => parseAddress(text)).toThrow(why);
 });

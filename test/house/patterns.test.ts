@@ -29,6 +29,7 @@ const MADE = [
   "shared/outside-text.ts",
   "shared/outside-text.ts",
   "shared/outside-text.ts",
+  "shared/outside-text.ts",
   "shared/jobs/job.ts",
   "vm/threads/names.ts",
   "relay/discord/channel-message.ts",

@@ -8,6 +8,7 @@ import { MAX_HOPS } from "../../shared/agent/message-fields.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
@@ -74,7 +75,7 @@ export class ChildEnds {
   /** At the sidecar's start. */
   recover(): void {
     const { threads, agents } = this.#options;
-    for (const { threadId } of threads.list("open").filter(({ type }) => type === "agent"))
+    for (const { threadId } of threads.list("open").filter((thread) => kindOf(thread).hasTurns))
       if (this.isFor(threadId))
         for (const childId of agents.toldChildren(threadId).open.keys()) this.watch(childId);
   }

@@ -25,6 +25,7 @@ function toolsThatTell(done: string[]) {
       },
     },
     homes: { find: () => child },
+    childEnds: { isFor: () => false, watch: () => {}, drop: () => {} },
     children: { checkDescendant: () => {}, checkFamily: () => {}, toldChildren: () => new Map() },
     logWatch: { listen: () => ({ wait: async () => {}, end: () => {} }) },
   };

@@ -8,6 +8,7 @@ test("an engine that names no calls may write to another agent", async () => {
     messages: { send: async (_: string, message: object) => ({ count: sent.push(message) }) },
     homes: { find: () => knownThreadId.parse("reader") },
     isFor: () => true,
+    childEnds: { watch: () => {} },
   } as unknown as VoiceToolsOptions;
   const message = voiceTools(options).find(({ name }) => name === "message");
   const call = { threadId: knownThreadId.parse("main"), callId: undefined };

@@ -8,7 +8,7 @@ test("of an engine that names no calls, the same write of one turn is one write"
   let begun = 1;
   const memory = new AgentMemory({
     store: openStore(":memory:"),
-    folders: { state: "/s", findConfig: () => ({ dir: "/r", launch: {} }) },
+    folders: { state: "/s", findConfig: () => ({ dir: "/r", launch: {}, agent: {} }) },
     agents: { foldNow: async () => ({ totals: { begun } }) },
     memoryWriter: {
       write: ({ writeId }: { writeId: string }) => {

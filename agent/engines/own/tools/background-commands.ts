@@ -35,7 +35,6 @@ export class BackgroundCommands {
   /** @param onChange is called with those that run whenever one begins or ends */
   constructor(onChange: (tasks: BackgroundTask[]) => void) {
     this.#onChange = onChange;
-    process.once("exit", this.#onExit);
   }
 
   /** Keeps a place for a command that `work` may add. @throws ToolError if no more may run */
@@ -56,10 +55,12 @@ export class BackgroundCommands {
   add(command: string, running: RunningCommand): BackgroundCommand {
     this.#count++;
     const added = { id: `b${this.#count}`, command, running, startedMs: performance.now() };
+    if (this.#running().length === 0) process.once("exit", this.#onExit);
     this.#commands.set(added.id, added);
     this.#onChange(this.tasks());
     void running.end.then(() => {
       this.#forget();
+      if (this.#running().length === 0) process.off("exit", this.#onExit);
       this.#onChange(this.tasks());
     });
     return added;
