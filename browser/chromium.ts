@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type BrowserContext, chromium } from "playwright-core";
+import { makeShortTmp } from "../shared/browser/short-tmp.ts";
 import { BROWSER_FILES, type BrowserSpec, VIEW } from "../shared/browser/spec.ts";
 import { errorText } from "../shared/errors.ts";
 
@@ -67,7 +68,7 @@ export async function startChromium({
       handleSIGTERM: false,
       handleSIGHUP: false,
       timeout: START_MS,
-      env: chromiumEnv(env, scratch),
+      env: chromiumEnv(env, scratch, makeShortTmp(folder, scratch)),
     });
     return context;
   } catch (error) {
@@ -75,13 +76,14 @@ export async function startChromium({
   }
 }
 
-/** Nothing of it is written outside of the thread's folder. */
+/** Nothing of it is written outside of the thread's folder but what it makes in its short one. */
 function chromiumEnv(
   env: Readonly<Record<string, string | undefined>>,
   scratch: string,
+  tmp: string,
 ): Record<string, string> {
   const own = Object.fromEntries(Object.entries(env).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));
-  return { ...own, HOME: scratch, TMPDIR: scratch, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch };
+  return { ...own, HOME: scratch, TMPDIR: tmp, XDG_CONFIG_HOME: scratch, XDG_CACHE_HOME: scratch };
 }
 
 /** Playwright adds Chromium's whole log. */

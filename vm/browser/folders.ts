@@ -4,6 +4,7 @@ import { lstat, open, readdir } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
+import { removeShortTmp } from "../../shared/browser/short-tmp.ts";
 import { BROWSER_FILES, type BrowserSpec, browserSpecSchema } from "../../shared/browser/spec.ts";
 import { type BrowserState, browserStateSchema } from "../../shared/browser/state.ts";
 import type { ThreadId } from "../../shared/ids.ts";
@@ -93,9 +94,11 @@ export class BrowserFolders {
   removeProfile(threadId: ThreadId): void {
     for (const name of [BROWSER_FILES.profile, BROWSER_FILES.scratch])
       removeTreeNow(join(this.of(threadId), name));
+    removeShortTmp(this.of(threadId));
   }
 
   remove(threadId: ThreadId): void {
+    removeShortTmp(this.of(threadId));
     removeTreeNow(this.of(threadId));
   }
 
