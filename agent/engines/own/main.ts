@@ -19,6 +19,8 @@ const env = Object.fromEntries(
 );
 
 const STANDARD_OUTPUT = 1;
+// The AI SDK writes its warnings to the standard output, where the runner reads lines of ours.
+globalThis.AI_SDK_LOG_WARNINGS = false;
 /** Of an agent that hears a channel: a command that takes longer goes on in the background. */
 const MAX_WAIT_SECONDS = 60;
 
