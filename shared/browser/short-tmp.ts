@@ -10,7 +10,7 @@ const START = "/tmp/tmx-";
 const NOTE = "tmp-folder";
 
 /** What Chromium puts behind it. */
-const SOCKET = "/org.chromium.Chromium.XXXXXX/SingletonSocket";
+const SOCKET = "/org.chromium.Chromium.abcdef/SingletonSocket";
 const MAX_PATH = 107;
 
 /** @param wanted is taken if its path is short enough. @throws Error of the file system */
