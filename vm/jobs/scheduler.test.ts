@@ -1,11 +1,8 @@
 /** Each due instant has one row, whatever the clock, the sidecar and the runs before it do. */
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
-import { isWell, RUNS_LOOKED_AT, whySilent } from "./heartbeat.ts";
 import { LeftBehind } from "./left-behind.ts";
 
 let world: JobsWorld;
@@ -257,30 +254,6 @@ test("the thread of a run is ended a day after it, but for the newest twenty and
   expect(ended.sort()).toEqual([world.begun[0], world.begun[2]].sort());
 });
 
-test("a kill between a job and the notice of it loses neither; the thread is told once", async () => {
-  const thread = { kind: "thread" as const, threadId: "maker" };
-  const what = { type: "command" as const, dir: "shop", command: "true" };
-  await world.jobs.create({ name: "wake", when: { type: "every", seconds: 60 }, what }, thread, "made it");
-  expect(world.told).toEqual([]);
-  await world.reopen();
-  await world.jobs.tellMakers();
-  await world.jobs.tellMakers();
-  expect(world.told).toEqual(["maker: made it"]);
-});
-
-test("news of a channel in which nothing is told keep no others waiting", async () => {
-  const news = (job: string, report: string | null, at: number) =>
-    world.store.jobNews.insert({
-      ...{ key: `${job}.${at}`, job, kind: "failed", text: "x", output: null, report: report as never, at },
-    });
-  for (let at = 0; at < 150; at++) news("dead", "123456789012345678", at);
-  news("first", null, 200);
-  news("other", "223456789012345678", 201);
-  const untold = world.news.list(true, 100);
-  expect(untold).toHaveLength(100);
-  expect(untold.map(({ job }) => job).slice(-2)).toEqual(["first", "other"]);
-});
-
 test("what should have begun some minutes ago is overdue", async () => {
   await world.add({});
   world.nowMs += 11 * MINUTE;
@@ -331,151 +304,6 @@ describe("what is refused", () => {
     world.jobs.remove("a");
     await world.add({ name: "c" });
     expect(world.jobs.list().map(({ name }) => name)).toEqual(["b", "c"]);
-  });
-});
-
-describe("people are told once", () => {
-  const told = () => world.news.list(false, 50).map(({ kind, text, output }) => [kind, text, output]);
-  const command = (line: string) => ({ what: { type: "command" as const, dir: "shop", command: line } });
-
-  test("what a command printed, and of one that failed why; nothing of one that is silent", async () => {
-    await world.add({ ...command("echo hi"), report: "424242424242424242" });
-    await world.add({ ...command("echo no; exit 3"), name: "bad" });
-    await world.add({ ...command("true"), name: "silent" });
-    await world.pass(10 * MINUTE);
-    expect(told().sort()).toEqual([
-      ["failed", "exit code 3", "no\n"],
-      ["output", "", "hi\n"],
-    ]);
-    expect(world.news.list(true, 50).find(({ job }) => job === "nightly")?.channelId).toBe(
-      "424242424242424242",
-    );
-  });
-
-  test("that a job is paused after three failures, or because its maker is gone; not what a person did", async () => {
-    await world.add(command("exit 1"));
-    for (let run = 0; run < 4; run++) await world.pass(10 * MINUTE);
-    expect(told().map(([kind]) => kind)).toEqual(["paused", "failed", "failed", "failed"]);
-    await world.add({ name: "hers" }, person("42"));
-    world.jobs.pause("hers", OWNER);
-    world.jobs.resume("hers");
-    world.gone.add("42");
-    await world.pass(10 * MINUTE);
-    expect(told()).toHaveLength(5);
-    expect(told()[0]).toEqual(["paused", expect.stringContaining("Discord user 42"), null]);
-  });
-
-  test("of a missed instant, and once a day that its money is spent", async () => {
-    await world.add({ missed: "skip" });
-    await world.pass(35 * MINUTE);
-    expect(told()).toEqual([["missed", expect.stringContaining("before the sidecar could look"), null]]);
-    await world.add({ name: "dear", overlap: "allow" });
-    await world.pass(10 * MINUTE);
-    const [run] = world.runs("dear");
-    world.store.jobRuns.update(run?.run ?? "", { costUsd: 6 });
-    await world.pass(10 * MINUTE);
-    await world.pass(10 * MINUTE);
-    expect(world.runs("dear").map(({ status }) => status)).toEqual(["started", "skipped", "skipped"]);
-    expect(told().filter(([kind]) => kind === "cap")).toEqual([
-      ["cap", expect.stringContaining("$6.00 of"), null],
-    ]);
-  });
-
-  test("what was told is listed as told, and of many the newest stay", async () => {
-    await world.add(command("echo hi"));
-    await world.pass(10 * MINUTE);
-    const [one] = world.news.list(true, 50);
-    world.news.setTold(one?.newsId ?? 0);
-    expect(world.news.list(true, 50)).toEqual([]);
-    expect(world.news.list(false, 50)).toHaveLength(1);
-    for (let at = 0; at < 600; at++)
-      world.store.jobNews.insert({
-        ...{ key: `k${at}`, job: "x", kind: "paused", text: "", output: null, report: null, at },
-      });
-    expect(world.news.list(false, 1_000)).toHaveLength(500);
-  });
-});
-
-describe("a heartbeat", () => {
-  const heartbeat = {
-    heartbeat: true as const,
-    what: { type: "agent" as const, dir: "shop", prompt: "how is it?" },
-  };
-
-  test("costs nothing while HEARTBEAT.md asks for nothing, is a link, or is not there", async () => {
-    const file = join(world.folder, "shop", "HEARTBEAT.md");
-    await world.add(heartbeat);
-    await world.pass(10 * MINUTE);
-    writeFileSync(file, "# Look at\n\n  \n## Disk\n");
-    await world.pass(10 * MINUTE);
-    rmSync(file);
-    symlinkSync("/etc/passwd", file);
-    await world.pass(10 * MINUTE);
-    const nothing = ["skipped", "heartbeat: HEARTBEAT.md asks for nothing"];
-    expect(said()).toEqual([nothing, nothing, nothing]);
-    expect(world.begun).toEqual([]);
-    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: true });
-    rmSync(file);
-    writeFileSync(file, "# Look at\n- is the disk full?\n");
-    await world.pass(10 * MINUTE);
-    expect(world.runs().at(-1)).toMatchObject({ status: "started" });
-  });
-
-  test("that is paused, or has not run when it should, is not well", async () => {
-    await world.add(heartbeat);
-    world.jobs.pause("nightly", OWNER);
-    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });
-    world.jobs.resume("nightly");
-    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: true });
-    world.nowMs += 15 * MINUTE;
-    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });
-    await world.add({ name: "other" });
-    expect(world.jobs.findHeartbeat("other")).toBeUndefined();
-  });
-
-  test("that says nothing within five minutes of its turn is told of", async () => {
-    await world.add(heartbeat);
-    world.jobs.run("nightly", OWNER);
-    await world.pass(0);
-    const [run] = world.store.jobRuns.list(1, 1);
-    if (!run) throw new Error("it has not begun");
-    const [since, later] = [world.nowMs, world.nowMs + 5 * MINUTE];
-    expect(whySilent(run, later, since)).toBeUndefined();
-    expect(whySilent(run, later + 1, since)).toBe("it has not reported within 5 min");
-    const row = { state: "active", nextDue: later * 2 } as never;
-    expect(isWell(row, [run], later + 1)).toBe(false);
-    // Instants that were skipped meanwhile do not hide the run that hangs, and neither does a spent cap.
-    const skipped = { ...run, status: "skipped" as const, endedAt: later };
-    const busy = { ...skipped, reason: "busy: the run before it goes on" };
-    expect(isWell(row, [busy, busy, run], later + 1)).toBe(false);
-    expect(isWell(row, Array(RUNS_LOOKED_AT).fill(busy), later + 1)).toBe(false);
-    expect(
-      isWell(row, [busy, { ...skipped, reason: "heartbeat: HEARTBEAT.md asks for nothing" }], later),
-    ).toBe(true);
-    expect(isWell(row, [{ ...skipped, reason: "cap: its runs of today have cost $5.00" }], later)).toBe(
-      false,
-    );
-  });
-
-  test("that reports after its silence was told is told too", async () => {
-    await world.add(heartbeat);
-    world.jobs.run("nightly", OWNER);
-    await world.pass(0);
-    const [run] = world.store.jobRuns.list(1, 1);
-    if (!run) throw new Error("it has not begun");
-    const job = world.store.jobs.get(run.jobId);
-    for (let look = 0; look < 2; look++) world.news.tellSilence(job, run, "it has not reported within 5 min");
-    world.news.tellReport(job, run, { ok: false, text: "the disk is full" });
-    expect(world.news.list(true, 50).map(({ text }) => text)).toEqual([
-      "⚠️ it has not reported within 5 min",
-      "⚠️ the disk is full",
-    ]);
-  });
-
-  test("is for what is due again and again, and for an agent", async () => {
-    const once = { ...heartbeat, when: { type: "words" as const, words: "in 20m" } };
-    await expect(world.add(once)).rejects.toThrow(/^heartbeat: .*again and again/);
-    await expect(world.add({ heartbeat: true })).rejects.toThrow(/^heartbeat: is for an agent/);
   });
 });
 
