@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { questionControls } from "../actions/pick.ts";
 import type { Page } from "../content/content.ts";
 import { deleteNewest, isNewest, planPages, type SentMessage, shownBy } from "./plan.ts";
 
@@ -44,6 +45,29 @@ describe("what is to be done", () => {
     expect(plan([page("a", "1")], { a: { ...sent("1", "1"), shows: undefined } }).actions[0]?.kind).toBe(
       "edit",
     );
+  });
+
+  test("what a person has chosen from the lists of an ask is no reason to edit it: an edit would take it back", () => {
+    const options = (labels: string[]) => labels.map((label) => ({ label }));
+    const asked = ["Which base?", "Which place?"].map((text, i) => ({
+      ...{ question: text, header: "", multiSelect: false },
+      options: options(i === 0 ? ["SQLite", "Postgres"] : ["Here", "There"]),
+    }));
+    const controls = (chosen: number[][]) => questionControls(asked, "r1", chosen);
+    const pages = [page("a", "Which?", { ...controls([]), isAside: true })];
+    const shown = (more: ReturnType<typeof controls>, text = "Which?") => ({
+      a: { ...sent("1", text), shows: shownBy({ text, ...more }) },
+    });
+    expect(controls([[1], []]).buttons).toHaveLength(controls([]).buttons.length + 1);
+    expect(plan(pages, shown(controls([[1], []]))).actions).toEqual([]);
+    // Another ask, another text and an ask that is answered are edited.
+    const others = questionControls(asked, "r2", []);
+    expect(plan(pages, shown(others)).actions).toMatchObject([{ kind: "edit", takesButtons: true }]);
+    expect(plan(pages, shown(controls([[1], []]), "Other?")).actions).toMatchObject([{ kind: "edit" }]);
+    const answered = [page("a", "Which?", { isAside: true })];
+    expect(plan(answered, shown(controls([[1], []]))).actions).toMatchObject([
+      { kind: "edit", takesButtons: true },
+    ]);
   });
 
   test("what was deleted above a later page is not sent again below it", () => {

@@ -1,4 +1,5 @@
 /** What to do next so that a thread's messages become what its content says. Pure. */
+import { comparedId } from "../actions/compared.ts";
 import type { Page } from "../content/content.ts";
 
 /** A message of ours, as far as it is known. */
@@ -108,13 +109,20 @@ interface Shown {
 
 /** What a message shows, for comparing. What notifies is not shown. */
 export function shownBy({ text, buttons, selects = [] }: Shown): string {
-  return JSON.stringify([text, ...[...selects, ...buttons].map(({ id, label }) => [id, label])]);
+  return JSON.stringify([text, ...compared([...selects, ...buttons])]);
+}
+
+function compared(controls: Shown["buttons"]): [id: string, label: string][] {
+  return controls.flatMap(({ id, label }) => {
+    const known = comparedId(id);
+    return known === undefined ? [] : [[known, label] satisfies [string, string]];
+  });
 }
 
 /** Whether a person could press a button that the page has no more. */
 function takesButtons({ shows }: SentMessage, { buttons, selects = [] }: Page): boolean {
   if (shows === undefined) return false;
-  const left = [...selects, ...buttons].map(({ id }) => id);
+  const left = compared([...selects, ...buttons]).map(([id]) => id);
   const [, ...shown] = JSON.parse(shows) as [string, ...[string, string][]];
   return shown.some(([id]) => !left.includes(id));
 }
