@@ -1,6 +1,7 @@
 /** What to do next so that a thread's messages become what its content says. Pure. */
-import { comparedId } from "../actions/compared.ts";
+
 import type { Page } from "../content/content.ts";
+import { comparedId } from "./compared.ts";
 
 /** A message of ours, as far as it is known. */
 export interface SentMessage {

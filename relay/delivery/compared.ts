@@ -1,6 +1,6 @@
 /** The ids by which a message's controls are compared with those that it should have. */
-import { pick } from "./pick.ts";
-import { picked } from "./picked.ts";
+import { pick } from "../actions/pick.ts";
+import { picked } from "../actions/picked.ts";
 
 /**
  * The choices that a person has made in the lists of an ask stand in the ids of its message and nowhere else. A message
