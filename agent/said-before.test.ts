@@ -1,4 +1,4 @@
-/** An engine says once what a call or an ask is about. */
+/** A second, different description of a call or an ask in an engine's output is found. */
 import { expect, test } from "vitest";
 import type { EventBody } from "../shared/agent/events.ts";
 import { SaidBefore } from "./said-before.ts";

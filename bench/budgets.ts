@@ -1,11 +1,11 @@
-/** What a thread that reaches its budgets costs the others: a key's echo beside it, and whether it says so. */
+/** Measures a key's echo beside three threads that reach their budgets, and whether these threads say so. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { clientKeyboard, keyEcho } from "./keys.ts";
 import { percentile, type Row, ratioRow, withSidecar } from "./measure.ts";
 
 const EAT = "const all = []; for (let n = 0; n < 1000; n++) all.push(Buffer.alloc(4194304, 1))";
-/** Each does its worst again and again, so that nobody is measured beside one that has ended. */
+/** Commands that each use up one resource without an end, so that all of them still run while keys are measured. */
 const GREEDY = {
   memory: `while :; do node -e '${EAT}'; done`,
   pids: "bomb() { bomb | bomb & }; while :; do bomb; sleep 0.2; done",
@@ -14,7 +14,7 @@ const GREEDY = {
 const SAYS = { memory: "of memory", pids: "processes:", cpu: "of the processors" };
 const TELL_SECONDS = 90;
 
-/** Keys are measured before, beside and after the three threads; before and after are the baseline. */
+/** Measures keys before, beside and after the three threads; before and after are the baseline. */
 export async function rowBudgets({ count, warmUp }: { count: number; warmUp: number }): Promise<Row[]> {
   const env = { THREAD_MEMORY: "256M", THREAD_CPU: "0.25", THREAD_PIDS: "64" };
   return withSidecar(env, async (measured) => {

@@ -96,7 +96,7 @@ it("a server's channels share its 1,000 active threads", async () => {
     const begin = async (place: string) =>
       (await bot("POST", `/channels/${place}/threads`, THREAD)).body["code"];
     for (const place of places) expect(await begin(place)).toBe(160006);
-    // One that comes back counts as one that is made: by hand, and by a message.
+    // An archived thread that comes back, by hand or by a message, counts like a new one.
     const [first, second] = threads.map(({ id }) => id);
     if (first === undefined || second === undefined) throw new Error("no threads");
     driver.archiveThread(you.id, first);

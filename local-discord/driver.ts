@@ -125,7 +125,7 @@ export class Driver {
     startTyping(this.#world, this.#world.getChannel(channelId), userId);
   }
 
-  /** Those who type in a channel now. */
+  /** The users who type in a channel now. */
   typists(channelId: Snowflake): Snowflake[] {
     return this.#world.passing.typists(channelId, this.#world.now());
   }

@@ -131,7 +131,7 @@ function reactionDispatch(
   return [{ name, intent: Intent.guildMessageReactions, data: () => data }];
 }
 
-/** A bot without GUILD_MEMBERS hears of its own roles alone. */
+/** A bot without the intent GUILD_MEMBERS gets only the updates of its own member. */
 function memberDispatch(
   world: World,
   { type, userId }: WorldEvent & { type: "member-add" | "member-update" | "member-remove" },

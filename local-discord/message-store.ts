@@ -6,7 +6,7 @@ import { type Channel, isThread, type Message, type MessageReference, type Snowf
 const COUNTED_TYPES = [0, 19, 20, 23];
 
 export function insertMessage(world: World, channel: Channel, message: Message): void {
-  // They have written: nobody waits for it any more.
+  // A message ends its author's "… is typing".
   world.passing.stopTyping(channel.id, message.author_id);
   if (message.ephemeral_for !== undefined) world.passing.addEphemeral(message);
   else {

@@ -1,4 +1,4 @@
-/** What Discord knows for the moment, and what no restart keeps. */
+/** State that no restart keeps: ephemeral messages, who types, and whether the bot is online. */
 import type { Message, Snowflake } from "./types.ts";
 
 export class Passing {
@@ -25,7 +25,7 @@ export class Passing {
     return this.#isBotOnline;
   }
 
-  /** @returns whether that is news */
+  /** @returns whether it has changed */
   setBotOnline(isOnline: boolean): boolean {
     if (isOnline === this.#isBotOnline) return false;
     this.#isBotOnline = isOnline;
@@ -40,7 +40,7 @@ export class Passing {
     this.#typing.delete(`${channelId} ${userId}`);
   }
 
-  /** Those who type in a channel now. */
+  /** The users who type in a channel now. */
   typists(channelId: Snowflake, now: number): Snowflake[] {
     for (const [key, until] of this.#typing) if (until <= now) this.#typing.delete(key);
     return [...this.#typing.keys()].flatMap((key) => {

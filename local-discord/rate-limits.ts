@@ -28,7 +28,7 @@ export type Limits = {
   activeThreads: number;
   /** Of one server, threads left out. */
   channels: number;
-  /** Of one server, that of everybody counted in. */
+  /** Most roles of one server, @everyone counted in. */
   roles: number;
   commandCreatesPerDay: number;
   /** IDENTIFY: one per window (max_concurrency 1), `total` a day. */

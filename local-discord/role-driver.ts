@@ -24,7 +24,7 @@ export class RoleDriver {
     deleteRole(this.#world, roleId);
   }
 
-  /** The roles of a member are these from now on. @throws DiscordError 10007, 10011, 10013 */
+  /** Sets a member's roles. @throws DiscordError 10007, 10011, 10013 */
   give(userId: Snowflake, ...roleIds: Snowflake[]): void {
     setRoles(this.#world, userId, roleIds);
   }

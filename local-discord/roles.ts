@@ -1,11 +1,11 @@
-/** Roles and members: made, given, taken away, and what the gateway is told of it. */
+/** Makes, gives and deletes roles, adds and removes members, and tells the gateway. */
 import { refuse } from "./discord-error.ts";
 import { bits, type PermissionName } from "./permissions.ts";
 import type { World } from "./state.ts";
 import type { Member, Role, Snowflake } from "./types.ts";
 
 /**
- * Somebody who manages the server makes a role, above all others.
+ * Makes a role above all others, as somebody who manages the server does.
  * @throws DiscordError 30005
  */
 export function createRole(world: World, name: string, allowed: readonly PermissionName[] = []): Role {
@@ -18,7 +18,7 @@ export function createRole(world: World, name: string, allowed: readonly Permiss
   return role;
 }
 
-/** Members lose it without an event of their own, as in Discord. @throws DiscordError 10011, 50028 */
+/** Deletes a role. Members lose it without an event of their own, as in Discord. @throws DiscordError 10011, 50028 */
 export function deleteRole(world: World, roleId: Snowflake): void {
   const role = getRole(world, roleId);
   if (role.id === world.data.guildId || role.isManaged) throw refuse(50028);
@@ -29,11 +29,11 @@ export function deleteRole(world: World, roleId: Snowflake): void {
   world.emit({ type: "role-delete", role });
 }
 
-/** What a member's roles are from now on. @throws DiscordError 10007, 10011 */
+/** Sets a member's roles. @throws DiscordError 10007, 10011 */
 export function setRoles(world: World, userId: Snowflake, roleIds: readonly Snowflake[]): void {
   const member = getMember(world, userId);
   for (const id of roleIds) getRole(world, id);
-  // Everybody has the server's own role without its being listed.
+  // Every member has the server's own role, which is never listed.
   member.roles = [...new Set(roleIds)].filter((id) => id !== world.data.guildId);
   world.emit({ type: "member-update", userId });
 }

@@ -122,7 +122,7 @@ export type PageEvent =
       isBotOnline: boolean;
     }
   | { type: "roles"; roles: SeenRole[] }
-  /** For ten seconds, or until they have written. */
+  /** Somebody types. This holds for ten seconds, or until they have written. */
   | { type: "typing"; channelId: Snowflake; userId: Snowflake }
   | { type: "message"; message: SeenMessage; isNew: boolean }
   | { type: "message-delete"; id: Snowflake; channelId: Snowflake }

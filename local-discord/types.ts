@@ -3,7 +3,7 @@
 export type Snowflake = string;
 
 export type User = { id: Snowflake; username: string; global_name: string | null; bot: boolean };
-/** `isManaged`: it is an application's own, and nobody gives it or takes it away. */
+/** `isManaged`: the role belongs to an application, and nobody can delete it. */
 export type Role = {
   id: Snowflake;
   name: string;

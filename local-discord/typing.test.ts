@@ -1,4 +1,4 @@
-/** "… is typing": ten seconds, or until they have written; refused as a message would be. */
+/** "… is typing" lasts ten seconds, or until its user has written. It is refused as a message would be. */
 import { expect, it } from "vitest";
 import { restTest } from "./testing.ts";
 

@@ -1,4 +1,4 @@
-/** Who is typing where: ten seconds from the request on, or until they have written. */
+/** Starts "… is typing", which lasts ten seconds from the request on, or until its user has written. */
 import { refuse } from "./discord-error.ts";
 import { has, Permission } from "./permissions.ts";
 import type { World } from "./state.ts";

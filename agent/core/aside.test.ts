@@ -31,7 +31,7 @@ const command = (text: string, more: object = {}): HeldCall => ({
   ...more,
 });
 
-/** What an earlier ask about a call came to: an allowance with its names. */
+/** Makes the allowance that a yes to an earlier ask about this call leaves in the fold. */
 function allowed(call: HeldCall): Pick<ThreadFold, "allowed"> {
   const [aside] = bodies({}, call);
   if (aside?.type !== "ask_aside") throw new Error("it was not put aside");

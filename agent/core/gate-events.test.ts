@@ -1,4 +1,4 @@
-/** What is asked at gates and what their decisions come to, as the transcript keeps it. */
+/** Gates' requests and decisions as the transcript keeps them. */
 import { expect, test } from "vitest";
 import { callKeyOf } from "../../shared/agent/call-key.ts";
 import type { EventBody } from "../../shared/agent/events.ts";

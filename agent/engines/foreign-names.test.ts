@@ -1,4 +1,4 @@
-/** Engines, models and tool servers choose the names of tools and the ids of calls and asks: also what every object has. */
+/** Engines, models and tool servers may name tools, calls and asks like a property that every JavaScript object has. */
 import { expect, test } from "vitest";
 import { type EventBody, toEvent } from "../../shared/agent/events.ts";
 import { emptyFold, foldEvent } from "../../shared/agent/fold.ts";
@@ -19,7 +19,7 @@ interface Step<State> {
   events: EventBody[];
 }
 
-/** What the lines come to; each event is written and read as the transcript's are. */
+/** Translates the lines. Each event is written as JSON and read back, as the transcript does. */
 function told<State>(
   lines: readonly object[],
   begin: State,

@@ -1,4 +1,4 @@
-/** A gate can't widen anything: what runs with gates is what would have run without them, and that each gate has let. */
+/** Gates only narrow: a call runs with gates only if it would have run without them and each gate let it go on. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -35,12 +35,12 @@ interface Case {
   engine: "claude" | "own";
   mode: (typeof MODES)[number];
   hasRule: boolean;
-  /** Whether the person would let this call run, whoever asks them. */
+  /** The person lets this call run, asked by the engine or by a gate. */
   personAllows: boolean;
   gates: Gate[];
-  /** By gate: what a command or a directive says; undefined: a directive never decides. */
+  /** The outcome of each gate's command or directive; undefined if a directive never decides. */
   says: (GateOutcome | undefined)[];
-  /** Somebody decides about another call, and once more about this one. */
+  /** Decisions about another call, and second ones about this call, come in too. */
   hasNoise: boolean;
 }
 
@@ -75,7 +75,7 @@ function anyCase(): Case {
   };
 }
 
-/** What the engine itself does with the call. */
+/** Tells what the engine does with the call without gates. */
 function engineSays({ engine, mode, hasRule }: Case): "run" | "ask" | "refused" {
   if (engine === "own") {
     const known = mode === "dontAsk" || mode === "auto" ? "default" : mode;
@@ -100,7 +100,7 @@ const letsGo = (one: Case) =>
     return gate.by === "person" ? one.personAllows : one.says[at] === "continue";
   });
 
-/** Whoever is asked at a gate now decides. @returns whether anybody was */
+/** Lets the decider of the open gate decide. @returns whether a gate was open */
 async function decideOne(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat): Promise<boolean> {
   const open = log.fold.gates?.entries.find(({ outcome }) => outcome === undefined);
   if (!open) return false;
@@ -123,7 +123,7 @@ async function decideOne(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat
     });
     return true;
   }
-  // Each of these would let it go on, and counts for nothing.
+  // Each of these decisions would let the call go on; none of them may count.
   if (one.hasNoise) line({ op: "decide", callKey: "another", outcome: "continue" });
   if (open.by === "person") {
     if (one.hasNoise) line({ op: "decide", callKey, outcome: "continue" });
@@ -139,7 +139,7 @@ async function decideOne(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat
   return true;
 }
 
-/** The runner's loop until the engine's request has its answer. @returns whether the call may go on */
+/** Runs the runner's loop until the engine's request has its answer. @returns whether the call may go on */
 async function answerOf(one: Case, log: GateLog, keeper: GateKeeper, seat: Seat): Promise<boolean> {
   for (let round = 0; round < 30; round++) {
     seat.held.clear(); // the seat holds what is not saved; a gate holds anew in each look

@@ -1,4 +1,4 @@
-/** A transcript with gates, and an engine that waits, for tests of what a gate's decision comes to. */
+/** A transcript with gates, and an engine that waits, for tests of gates' decisions. */
 
 import { type EventBody, type ThreadEvent, toEvent } from "../../shared/agent/events.ts";
 import { emptyFold, foldEvent } from "../../shared/agent/fold.ts";

@@ -1,22 +1,27 @@
-/** What others feel of one person's floods, and of channels that are lost: each beside the same load before, in one run. */
+/**
+ * Measures how one person's floods, and lost channels, delay other threads, against the same load before, in one run.
+ */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { atMost, equality, type Figure, requests, told } from "./figures.ts";
 import { type Load, type LoadThread, overall, printer, type Row, stream, withLoad } from "./load.ts";
 
 const OTHERS = 5;
-/** Of each of the others. */
+/** The number of threads of each of the other people. */
 const THREADS = 2;
 const CHANNELS = 6;
 
-/** The p95 of these threads alone. */
+/** Measures the 95th percentile of these threads' latencies, in milliseconds. */
 async function p95Of(load: Load, threadIds: readonly string[], seconds: number, settleMs: number) {
   await stream(load, seconds, settleMs);
   const ofThem = [...load.latencies].filter(([id]) => threadIds.includes(id));
   return overall(new Map(ofThem), 95);
 }
 
-/** Forty programs of one person print without end, beside five people with two threads each that print ten lines a second. */
+/**
+ * Forty programs of one person print without end. Beside them, five people have two threads each, which print ten lines
+ * a second.
+ */
 export const floods: Row = async ({ pick }) => {
   const count = pick(40, 8);
   const row = `${count} floods of one person`;
@@ -30,7 +35,7 @@ export const floods: Row = async ({ pick }) => {
     commands,
     async (load) => {
       const { sidecar, threadIds } = load;
-      // What was left out of a flood is no one's to compare.
+      // The floods are not compared, because the relay leaves out part of their output.
       threadIds.splice(others.length);
       const settleMs = pick(5_000, 500);
       const quiet = await p95Of(load, threadIds, pick(60, 3), settleMs);

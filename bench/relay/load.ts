@@ -51,10 +51,9 @@ export function printer(i: number, intervalMs = 100): string {
   ].join("\n");
 }
 
-/** A thread of a load. */
 export interface LoadThread {
   command: string;
-  /** Which person's it is, and in which channel; 0 is the first. */
+  /** The indexes of the thread's person and channel; 0 is the first. */
   person?: number;
   channel?: number;
 }

@@ -1,7 +1,7 @@
 /** The line below the message box: who is typing in the channel that is shown. */
 import { byId } from "./dom.ts";
 
-/** So long Discord shows it, unless they have written. */
+/** Time for which Discord shows that somebody types, in milliseconds; their message ends it. */
 const TYPING_MS = 10_000;
 
 export interface TypingContext {
@@ -11,7 +11,7 @@ export interface TypingContext {
 
 export class Typing {
   readonly #context: TypingContext;
-  /** By channel and user: the timer that takes them off again. */
+  /** The timers that take users off again, by channel and user. */
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(context: TypingContext) {

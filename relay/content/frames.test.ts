@@ -155,7 +155,7 @@ describe("a program that goes back to the top", () => {
         () => `GET /${++count % 7} ${count} 200`,
       );
       log += `\x1b[6A\x1b[J${lines.map((line) => `${line}\r\n`).join("")}${picture(n)}`;
-      // It keeps its picture below the margins.
+      // The program keeps its picture below the scrolling margins.
       inRegion += `\x1b[1;18r\x1b[18;1H${lines.map((line) => `\r\n${line}`).join("")}\x1b[r\x1b[19;1H${picture(n).trimEnd()}`;
     }
     for (const text of [log, inRegion]) {

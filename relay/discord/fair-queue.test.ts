@@ -62,7 +62,7 @@ test("whoever has much that goes first gets no more turns than anybody else, and
       let first: string[] = [];
       const queue = new FairQueue<string>((place) => first.includes(place));
       const counts = new Map(owners.map((owner) => [owner, 0]));
-      // All have always something waiting: who goes first changes all the time.
+      // All owners have items waiting at all times; each round names other owners that go first.
       for (const owner of owners) for (let i = 0; i < 200; i++) queue.push(owner, owner, owner);
       for (const now of rounds) {
         first = now;

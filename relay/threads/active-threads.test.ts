@@ -1,4 +1,4 @@
-/** Which Discord threads are archived before a server has as many active ones as Discord allows. */
+/** The bot archives idle Discord threads before a server has as many active ones as Discord allows. */
 import { DiscordAPIError } from "discord.js";
 import { expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
@@ -12,7 +12,7 @@ const NOW = Date.parse("2026-01-01T12:00:00Z");
 const MINUTE = 60_000;
 const BOT = "100000000000000001";
 
-/** A Discord thread whose last message is so old; its id tells it from others of the same age. */
+/** Makes a Discord thread whose last message is `minutes` old; `i` tells its ids from others of the same age. */
 function made(i: number, minutes: number, more: Partial<ChannelInfo> = {}): ChannelInfo {
   const lastMessageId = aDiscordId(String(BigInt(snowflakeNow(NOW - minutes * MINUTE)) + BigInt(i)));
   const base = { name: `t${i}`, guildId: "1", parentId: aDiscordId("200000000000000001"), ownerId: BOT };
@@ -80,7 +80,7 @@ test("nobody's but the bot's, none with a person in it, none that was written in
   active.reset([...others, here, asked, fresh, gone]);
   await until("what can go to be gone", () => archived.length === 1);
   expect([archived, active.count]).toEqual([[gone.id], 903]);
-  // One that Discord refuses is not asked for again.
+  // A thread that Discord refused to archive is not tried again.
   active.hear("MESSAGE_CREATE", { id: snowflakeNow(NOW), channel_id: here.id });
   active.hear("THREAD_CREATE", wireOf(made(5, 200)));
   await until("the next to be gone", () => archived.length === 2);
@@ -101,7 +101,7 @@ test("what is archived, deleted or gone with its channel counts no more; what co
   expect(active.count).toBe(2);
 });
 
-/** As the gateway sends it. */
+/** Makes the thread as the gateway sends it. */
 function wireOf({ id, name, parentId, ownerId, lastMessageId, isArchived }: ChannelInfo) {
   const thread_metadata = { archived: isArchived, locked: false };
   return {

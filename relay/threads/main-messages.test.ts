@@ -12,7 +12,7 @@ test("while the channel's agent is over, an answer to another agent's thread is 
     channelId: aDiscordId("7"),
   } as unknown as MainMessagesOptions);
   expect(await messages.find("1", aDiscordId("5"))).toBeUndefined();
-  // What answers nothing, or a thread that is over, has no other reader.
+  // A message that answers nothing, or that answers a thread that is over, has no other reader.
   await expect(messages.find("1", undefined)).rejects.toBe(over);
   await expect(messages.find("1", aDiscordId("6"))).rejects.toBe(over);
 });

@@ -1,4 +1,4 @@
-/** One file as a directive of ours and as an agent of the bare program: the model is asked for the same. */
+/** The same file, as a directive here and as an agent of the bare program, asks the model for the same. */
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ threadmux: { mode: single }
 ${BODY}
 `;
 
-/** Of the conversation, without the program's own little questions. */
+/** The first request of the conversation; the program's own small requests offer no tools. */
 const asked = () => real.model.requests.find(({ tools }) => (tools?.length ?? 0) > 0);
 const toolsOf = ({ tools = [] }: ModelRequest) => tools.map(({ name }) => name).sort();
 const systemOf = ({ system }: ModelRequest) => (system as { text: string }[]).map(({ text }) => text);
@@ -63,7 +63,7 @@ async function here(): Promise<ModelRequest> {
 test("the same file asks for the same model, tools and words; what differs stands here", async () => {
   const [theirs, ours] = [await bare(), await here()];
   expect(ours.model).toBe(theirs.model);
-  // The thread has no tools of ours here: the sidecar gives those. All that the file names is there, and nothing else.
+  // The thread has none of threadmux's tools here, which the sidecar would give. It has the file's tools and no others.
   expect(toolsOf(ours)).toEqual(toolsOf(theirs));
   expect(toolsOf(ours)).toEqual(["Grep", "Read"]);
   // The bare program replaces its own text with the file's; here the file's stands at its end, once.
@@ -77,6 +77,6 @@ test("the same file asks for the same model, tools and words; what differs stand
   expect(bareText.length).toBeLessThan(text.length);
   expect(wordsOf(theirs)).toContain("Look at it.");
   expect(wordsOf(ours)).toContain("Look at it.");
-  // What is ours in the file reaches no model.
+  // The file's part for threadmux reaches no model.
   for (const request of [theirs, ours]) expect(JSON.stringify(request)).not.toContain("threadmux:");
 });

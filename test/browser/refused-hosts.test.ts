@@ -1,4 +1,6 @@
-/** What a browser may not reach: asked for by people, after a redirect, in a page, and by a name that leads inside. */
+/**
+ * A browser reaches no refused host: asked for by people, after a redirect, in a page, or by a name that leads inside.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { act, openBrowser, START_MS } from "../support/browsers.ts";
@@ -8,7 +10,7 @@ import { refusal } from "../support/threads.ts";
 
 let sidecar: TestSidecar;
 let site: Site;
-/** On the same machine, and opened to nobody. */
+/** A site on the same machine that no setting opens to the browser. */
 let secret: Site;
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { type Site, startSite } from "../support/site.ts";
 
-/** Chromium takes its time to come up on a machine with other work. */
+/** Deadline for Chromium to start on a busy machine, in milliseconds. */
 const START_MS = 90_000;
 const PAGE_MS = 40_000;
 

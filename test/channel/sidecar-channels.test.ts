@@ -67,7 +67,7 @@ test("a directory that does not have the channel's directive is refused, until t
   mkdirSync(folder, { recursive: true });
   const body = "---\nname: till\ndescription: Counts\n---\nCount.\n";
   writeFileSync(join(folder, "till.md"), body);
-  // As a person's yes to the trust question leaves it.
+  // The note is as a person's yes to the trust question leaves it.
   const shown = { path: join(folder, "till.md"), sha256: sha256Of(Buffer.from(body)) };
   const note = trustedNote(join(sidecar.stateDir, "trust"), shown);
   mkdirSync(dirname(note), { recursive: true });

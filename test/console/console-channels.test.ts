@@ -33,7 +33,7 @@ async function signIn(width: number): Promise<Page> {
   return page;
 }
 
-/** What stands in the list, from top to bottom: channels, and below each its threads. */
+/** The texts of the list from top to bottom: channels, and below each its threads. */
 const listOf = (page: Page) =>
   page.locator("#open-threads h2, #open-threads [data-thread] .name").allInnerTexts();
 
@@ -78,7 +78,7 @@ test.each([1280, 390])(
       const shop = page.locator("nav li.channel", { hasText: "#shop" });
       expect(await shop.innerText()).toMatch(/mode threads[\s\S]*I lack Send Messages there\./);
       await shop.locator("summary").click();
-      // Drawn anew every other second, it stays open.
+      // The list is drawn anew every other second, and the channel stays open.
       await page.waitForRequest(/\/channels$/);
       await page.waitForRequest(/\/channels$/);
       expect(await shop.locator("dl").innerText()).toMatch(

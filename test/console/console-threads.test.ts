@@ -120,7 +120,7 @@ test("the search leaves what it means, and Enter opens it", async () => {
   await untilNames(["exec sleep 1000"]);
   await page.keyboard.press("Enter");
   await page.waitForSelector("#thread-id >> text=needle");
-  // What it printed last is found too, and shown.
+  // The search also finds a thread by its last output, and shows that output.
   await openTerminal(
     sidecar.client,
     "speaker",

@@ -37,7 +37,7 @@ const done = { text: "Done." };
 const BY = "directive: reviewer";
 const dirOf = (id: string) => join(sidecar.reposDir, id);
 const isMade = (id: string, name: string) => existsSync(join(dirOf(id), name));
-/** What the reviewer says: its first message holds the gate's prompt. */
+/** Scripts the reviewer, whose first message holds the gate's prompt. */
 const says = (...rounds: Round[]) => script("Look at it.", ...rounds);
 const decides = (decision: string, text?: string) => says({ output: { decision, ...(text && { text }) } });
 

@@ -1,4 +1,7 @@
-/** Kills of the runner and the engine between a gate's request and its decision: it is decided once, and the call that ran is the one that was asked about. */
+/**
+ * Kills of the runner and the engine between a gate's request and its decision. The request is decided once, and the
+ * call that ran is the one that was asked about.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -20,7 +20,7 @@ const CALLS = inFull(200, 12);
 const THREADS = inFull(4, 2);
 const KILL_PERCENT = 35;
 
-/** What a call's command names, and whether it may ever run. A person decides by chance. */
+/** The kinds of calls, which their commands name, and whether such a call may ever run. A person decides by chance. */
 const KINDS = {
   person: undefined,
   late: false,
@@ -71,10 +71,10 @@ const isOf =
   (event: ThreadEvent): event is EventOf<T> =>
     event.type === type;
 
-/** By the request's id, of those who were told that they decided: there may be one. */
+/** The answers that were accepted, by the request's id; each request may have one. */
 const taken = new Map<string, string[]>();
 
-/** A button that lets it go on, one that does not, and a file, all at once. */
+/** Answers with a button that lets the call go on, one that does not, and a file, all at once. */
 async function decideAtOnce(id: string, requestId: string): Promise<void> {
   const approved = random(2) === 0;
   const folder = threadPath(folderOf(sidecar, id), "approvals");
@@ -84,7 +84,7 @@ async function decideAtOnce(id: string, requestId: string): Promise<void> {
   });
   if (existsSync(join(folder, `${requestId}.request.json`)))
     writeFileSync(join(folder, `${requestId}.response.json`), JSON.stringify({ approved }));
-  // Whoever comes second, or to a thread that is being started anew, is told so.
+  // A second answer, or one to a thread that is being started anew, is refused.
   await Promise.allSettled(random(2) === 0 ? answers : [...answers].reverse());
 }
 

@@ -1,4 +1,4 @@
-/** Gates × limits × marks × answers by files: whatever a gate says, none of the others is wider for it. */
+/** Gates × limits × marks × answers by files: no decision of a gate widens one of the others. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -13,21 +13,20 @@ const openThread = openThreads();
 const COMMAND_YES = "command: exit 0";
 
 interface Row {
-  /** Who lets what go on. */
   gates: object[];
-  /** Of calls of the model; the second call of the tool comes after it. */
+  /** The limit of the model's calls, if there is one; the second call of the tool comes after it. */
   calls?: number;
   isMarked?: true;
-  /** What a person is asked, one after the other, before the first call runs: they say yes to each. */
+  /** The asks before the first call runs, in their order; a person says yes to each. */
   asked: string[];
-  /** What is asked before the second call, which does not run: nobody answers. */
+  /** The ask before the second call, which does not run, because nobody answers. */
   next?: string;
 }
 
 const before = (by: string) => ({ at: "before_step", by });
 const limit = (by: string) => ({ at: "on_limit", by });
 
-/** In the mode `auto`, which asks about nothing of this. */
+/** The rows run in the mode `auto`, which by itself asks about none of these calls. */
 const ROWS: [string, Row][] = [
   ["no gate", { gates: [limit("person")], asked: [] }],
   ["no gate, marked", { gates: [limit("person")], isMarked: true, asked: ["engine"], next: "engine" }],
@@ -68,7 +67,9 @@ const ROWS: [string, Row][] = [
   ],
 ];
 
-/** What people were asked: a person's yes at a gate answers the engine's own ask about the call at once. */
+/**
+ * Waits for the ask of this number. The engine's own ask that a person's yes at a gate answers at once does not count.
+ */
 async function askOf(thread: AgentThread, count: number) {
   return until(`ask ${count}`, () => askedOf(thread)[count - 1]);
 }

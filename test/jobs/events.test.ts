@@ -1,4 +1,4 @@
-/** Jobs that events start, from outside: what happens in one thread is told to another, and no chain goes on for ever. */
+/** Jobs that events start, from outside: events of one thread are told to another, and no chain goes on for ever. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

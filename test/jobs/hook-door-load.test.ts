@@ -1,4 +1,6 @@
-/** The hook's door under load: each request that it took is on the disk, and nothing that is sent breaks or fills it. */
+/**
+ * The hook's door under load: each request that it took is on the disk, and no request breaks it or fills its memory.
+ */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -13,7 +15,7 @@ import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
 const HOOKS = inFull(1_000, 20);
 const SECRET = "a-secret-that-nobody-knows";
 const PROOF = { preset: "github" as const };
-/** For a test of this length. */
+/** Longest time of each test here, in milliseconds. */
 const TIMEOUT_MS = inFull(600_000, 60_000);
 
 let sidecar: SpawnedSidecar;
@@ -25,7 +27,7 @@ beforeAll(async () => {
   for (let at = 0; at < HOOKS; at++)
     await jobs.create({
       name: `hook-${at}`,
-      // What is taken waits: no run of it disturbs the figures.
+      // The requests that are taken wait an hour, so that no run disturbs the figures.
       when: {
         ...{ type: "webhook", proof: PROOF, secret: SECRET, perMinute: 6_000 },
         coalesce: { windowSeconds: 3_600, maxWaitSeconds: 3_600 },
@@ -59,7 +61,7 @@ async function send(hook: string, id: string): Promise<number> {
   return reply.status;
 }
 
-/** Bytes as they are; what comes back, if anything does. */
+/** Sends bytes as they are. Resolves to the answer; empty if there is none. */
 function sendRaw(bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {
     let answer = "";
@@ -72,7 +74,7 @@ function sendRaw(bytes: Buffer): Promise<string> {
   });
 }
 
-/** Requests that are nearly right, and some that are none. */
+/** Makes requests that are nearly right, and some that are none. */
 function fuzzed(at: number): Buffer {
   const body = at % 3 === 0 ? randomBytes(at % 2_000) : Buffer.from('{"a":['.repeat(at % 50));
   const names = [

@@ -1,4 +1,6 @@
-/** What a job may cost a day: an agent that burns goes over it by one call of its model at most. */
+/**
+ * A job's spending limit for a day: an agent that spends without an end exceeds it by one call of its model at most.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** The bars of jobs in figures: once, whatever is killed; on time; and for nothing while there is nothing to do. */
+/** Measures jobs: each run begins once, whatever is killed, and on time; jobs that have nothing to do cost nothing. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { Killer } from "../support/jobs-killer.ts";
 let world: JobsWorld;
 afterEach(() => world.close());
 
-/** The same numbers in each run. */
+/** Makes a seeded source of random numbers, which are the same in each run. */
 function chance(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -27,7 +27,7 @@ function say(name: string, figures: object): void {
 const MINUTELY = { type: "every" as const, seconds: 60 };
 const SECRET = "a-secret-that-nobody-knows";
 
-/** Until nothing is left to do for what has come. */
+/** Works until nothing is left to do for the requests that have come. */
 async function settle(): Promise<void> {
   for (const name of world.store.hookRequests.listHooks()) world.feed.wake(name);
   await world.feed.idle();
@@ -129,7 +129,7 @@ test("a thousand jobs in one minute are claimed at once, and ten thousand that a
         period: 1e9,
       });
   });
-  const looks = 60; // of an hour
+  const looks = 60; // one a minute for an hour
   const before = process.cpuUsage();
   for (let at = 0; at < looks; at++) world.scheduler.look();
   const { user, system } = process.cpuUsage(before);
@@ -145,7 +145,7 @@ test("a thousand jobs in one minute are claimed at once, and ten thousand that a
   world.nowMs = NOW + MINUTE;
   const since = performance.now();
   world.scheduler.look();
-  // One thousand are claimed in several goes, and others have their turn in between.
+  // The due jobs are claimed in several batches, and other work has its turn in between.
   for (let first = world.store.jobs.firstDue(); first !== null && first <= world.nowMs; ) {
     await new Promise((resolve) => setTimeout(resolve, 1));
     first = world.store.jobs.firstDue();

@@ -37,7 +37,7 @@ test("a command decides before a call; one that it lets go on is asked about as 
   const by = "command: cat > asked; grep -q staging asked || { echo 'not on prod'; exit 1; }";
   const gates = [{ at: "before_step", if: { command: "touch *" }, by }];
   const thread = begin(gates, [call("touch prod"), call("touch staging"), done]);
-  // The engine asks first: what a person has not let run needs no command to decide.
+  // The engine asks first: the gate's command decides only about a call that a person has let run.
   const first = await thread.event("permission_request");
   expect(first).not.toHaveProperty("gate");
   expect(outcomes(thread)).toEqual([]);

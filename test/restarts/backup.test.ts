@@ -95,7 +95,7 @@ test("under load: all that the database tells of is in the copy, three times in 
     expect(statSync(made.file).mode & 0o777).toBe(0o600);
     expect(await restore(made.file, dir)).toMatchObject({ dir, threads: 3, movedFrom: stateDir });
     const { threads, agents } = rowsOf(dir);
-    // As of the backup's own moment: the database in the archive, and where all that grows ended then.
+    // The restored state is that of the backup's moment: the archive's database, and the ends of growing files then.
     const inside = place();
     mkdirSync(inside);
     await run("tar", ["-xf", made.file, "-C", inside, "threadmux.db", "threadmux-backup.json"]);
@@ -107,7 +107,7 @@ test("under load: all that the database tells of is in the copy, three times in 
     ]);
     for (const [name, end] of Object.entries(ends))
       expect([name, statSync(join(dir, name)).size]).toEqual([name, end]);
-    // No token of a thread's is in it.
+    // The archive holds no token of a thread.
     const token =
       /Bearer [\w.-]+/.exec(readFileSync(join(stateDir, "threads/busy/mcp.json"), "utf8"))?.[0] ?? "?";
     expect(readFileSync(made.file).indexOf(token.slice("Bearer ".length))).toBe(-1);

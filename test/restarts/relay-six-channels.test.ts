@@ -26,10 +26,12 @@ import { until, untilValue } from "../support/wait.ts";
 const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9));
 const CHANNELS = 6;
 const PER_CHANNEL = inFull(10, 2);
-/** One for each process in the short form. */
+/** The number of kills; the short form has one for each process. */
 const KILLS = inFull(20, 2);
 const TIMEOUT_MS = inFull(30 * 60_000, 180_000);
-/** So that sixty threads are not a flood, which is shown with gaps alone. */
+/**
+ * Time between two lines of a thread, in milliseconds: sixty faster threads would be a flood, which is shown with gaps.
+ */
 const LINE_MS = inFull(1_000, 300);
 
 interface Typed {
@@ -90,14 +92,14 @@ async function build({ onTestFinished }: Pick<TestContext, "onTestFinished">): P
 const rowOf = async ({ sidecar }: Town, channelId: string) =>
   (await sidecar.client.call(channels.list, {})).channels.find(({ id }) => id === channelId);
 
-/** What is said of a channel that is lost, in all channels together. */
+/** The messages about a lost channel, in all channels together. */
 const tellings = ({ discord }: Town, name: string) =>
   discord.driver
     .channels()
     .flatMap(({ id }) => discord.driver.messages(id))
     .filter(({ content }) => content.includes(`I can't serve #${name}`)).length;
 
-/** A person writes in one of the threads after the other. */
+/** Makes a person write into one random thread after the other. */
 function startTyping({ discord }: Town, threads: () => readonly Typed[], random: () => number) {
   const stop = new AbortController();
   const typing = (async () => {
@@ -199,7 +201,7 @@ test(
     const isIn = ({ name, typed }: Typed) => typedLines(town, name).length >= typed.length;
     await until("all to go in", () => kept.every(isIn), { timeoutMs: 60_000 });
 
-    // A relay that starts anew looks little up, whatever was lost, and says nothing of it once more.
+    // A relay that starts anew looks little up, whatever was lost, and does not announce the loss once more.
     await relay.untilReady();
     await relay.kill9();
     driver.stats.reset();
@@ -213,7 +215,8 @@ test(
     one.typed.push(text);
     driver.post(discord.you.id, one.threadId, text);
     await until("it to go in", () => typedLines(town, one.name).includes(text), { timeoutMs: 60_000 });
-    // What its own pages show is read once for each thread that prints, before the first edit.
+    // The relay reads its own messages once for each thread that prints, before the first edit; these reads do not
+    // count.
     const isLookUp = ({ method, path }: { method: string; path: string }) =>
       method === "GET" && !path.endsWith("/messages");
     const lookUps = driver.stats.requests.filter(isLookUp);

@@ -86,7 +86,7 @@ test("a parent and its children try each tool for more: refused, or a person is 
     ["narrow", "parent"],
     ["below", "parent/below"],
   ]);
-  // What was said in its family it may read, and a person is asked whether its parent is to read its message.
+  // The child may read what was said in its family, and a person is asked whether its parent is to read its message.
   const allowed = [tool("read_transcript", { threadId: "parent" }), attempts.at(-1)];
   const isRefused = (attempt: Call) => !allowed.some((one) => isDeepStrictEqual(one, attempt));
   for (const { threadId } of spawned) {

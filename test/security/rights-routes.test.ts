@@ -1,13 +1,13 @@
 /**
- * Every route of the API, in the name of a person of every role. The table is typed here: nothing of the product's says
- * what is expected, and its own description of itself says that no route is left out.
+ * Tries every route of the API in the name of a person of every role. The table is typed here, not taken from the
+ * product. The product's own description of its API says that no route is left out.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 
 const ROLES = ["owner", "maker", "member", "viewer", "guest", "nobody"] as const;
 
-/** What each role may; of what is not named, nothing. `none`: no person may. */
+/** The rights of each role; it has no others. No person may use a route of the right `none`. */
 const TABLE: Record<(typeof ROLES)[number], string> = {
   owner: "read type press decide run jobs settings roles",
   maker: "read type press decide run jobs settings",
@@ -109,10 +109,10 @@ const ROUTES: Record<string, string> = {
   "GET /metrics": "none",
   "GET /openapi.json": "none",
 };
-/** It wants no credential, so it is nobody's. */
+/** The routes that want no credential, so that no role decides about them. */
 const OPEN = ["GET /healthz"];
 
-/** No thread and no job is called so: who is let learns that, and nothing happens. */
+/** Names that no thread and no job has: a person who is let learns that, and nothing happens. */
 const VALUES: Record<string, string> = {
   ...{ id: "nosuchthread", job: "nosuchjob", channelId: "300000000000000001", requestId: "r1" },
   ...{ inputId: "i1", name: "none.txt", sha256: "0".repeat(64), key: "post.x", newsId: "1", spokenId: "1" },
@@ -166,7 +166,7 @@ async function ask(name: string, role: string): Promise<{ status: number; text: 
   return { status: reply.status, text: await reply.text() };
 }
 
-/** Of routes whose description has no example. */
+/** The bodies for routes whose description has no example. */
 const BODIES: Record<string, object> = {
   "POST /thread/{id}/asks/{requestId}": { optionId: "once" },
   "POST /conversations/take": { threadId: "t", dir: ".", sessionId: "00000000-0000-4000-8000-000000000000" },
@@ -189,7 +189,7 @@ test("each route lets whom the table lets, and nobody else; a refusal says who c
     const those: string[] = [];
     for (const role of [...ROLES].reverse()) {
       const { status, text } = await ask(name, role);
-      // Who is let may hear that something is wrong with the request; who is not hears nothing of it.
+      // A person who is let may hear that something is wrong with the request; all others hear nothing of it.
       if (status !== 403) those.unshift(role);
       else if (right !== "none") expect(text).toContain(`<@${people["owner"]}>`);
     }

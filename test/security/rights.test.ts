@@ -1,6 +1,6 @@
 /**
- * Who may what, by every way in. The table is typed here: nothing of the product's says what is expected. A cell is
- * whether a person is refused; what the thing itself makes of it (there is no such ask) is another matter.
+ * Tries the rights of each role by every way in. The table is typed here, not taken from the product. A cell says
+ * whether a person is refused; other errors, such as that there is no such ask, do not count.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { until } from "../support/wait.ts";
 const ROLES = ["owner", "maker", "member", "viewer", "guest", "nobody"] as const;
 type Role = (typeof ROLES)[number];
 
-/** What each role may; of what is not named, nothing. */
+/** The rights of each role; it has no others. */
 const TABLE: Record<Role, string> = {
   owner: "read type press decide run jobs settings roles",
   maker: "read type press decide run jobs settings",
@@ -74,7 +74,7 @@ beforeAll(async () => {
   for (const here of [channelId, open]) await give({ id: people.viewer, role: "viewer", channelId: here });
   await give({ id: people.guest, role: "guest" });
   thread = await all.openTerminal("cat");
-  // The relay has heard of all of it once a guest is offered what the last grant lets them.
+  // The guest's grant is the last: once the relay offers to let in a guest's message, it knows all grants.
   await until(
     "the roles to count",
     () => {
@@ -92,14 +92,14 @@ afterAll(() => all?.close());
 const isAnswered = (id: string) =>
   all.discord.driver.messages(thread).some(({ replyTo }) => replyTo?.id === id);
 
-/** Of each role: whether it is let. */
+/** Tells for each role whether it is let. */
 async function table(isLet: (role: Role, person: string) => Promise<boolean>) {
   const found: [Role, boolean][] = [];
   for (const role of [...ROLES].reverse()) found.push([role, await isLet(role, people[role])]);
   return Object.fromEntries(found.reverse());
 }
 
-/** Whether a command or a press was begun: who is refused is told at once, and nobody else sees it. */
+/** Tells whether a command or a press was begun. A refused person is told at once, and nobody else sees it. */
 async function isBegun(used: ReturnType<Everything["discord"]["driver"]["press"]>): Promise<boolean> {
   await all.discord.driver.until(() => used.state !== "waiting", { what: "an answer", timeoutMs: 25_000 });
   if (used.state === "failed") throw new Error("the bot did not answer in time, so nothing is known");
@@ -225,7 +225,7 @@ test("message, into a thread: who may write is heard, a guest waits, a viewer is
   const heard = async (role: Role, person: string) => {
     const words = `words of ${role}`;
     const { id } = driver.post(person, thread, words);
-    // What comes after it shows that it was taken care of.
+    // A later message of the owner is shown once the relay has handled this one.
     const after = `after ${role}`;
     driver.post(people.owner, thread, after);
     await all.untilShown(thread, after);
@@ -311,7 +311,7 @@ test("API caller", async () => {
       if (status === 403) expect(text).toContain(`<@${people.owner}>`);
       return status !== 403;
     };
-    // A viewer is one in the channel alone: what is in no channel is not theirs, but lists are.
+    // The viewer has the role in channels alone: they may look at lists, but at nothing that is in no channel.
     expect([method, path, await table(isLet)]).toEqual([method, path, cells(right)]);
   }
   // Lists hold what the person may look at.

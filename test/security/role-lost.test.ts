@@ -21,7 +21,7 @@ const roles = async () => {
   const { url, token } = all.sidecar;
   return (await fetch(`${url}/people`, { headers: { authorization: `Bearer ${token}` } })).text();
 };
-/** The relay has heard of the newest roles: somebody is told that they may, or may not. */
+/** Waits until the relay knows the newest roles: a command of this person is let, or is refused. */
 const untilKnown = (person: string, isLet: boolean) =>
   until(
     "the roles to count",

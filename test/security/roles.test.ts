@@ -1,4 +1,4 @@
-/** Roles as rows: who gives them, where they hold, and what becomes of what somebody has begun who loses theirs. */
+/** Roles as rows: who gives them, which one counts where, and which ones last over a restart. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { SidecarClient } from "../../shared/client.ts";
 import { PeopleClient } from "../../shared/people-client.ts";
@@ -52,16 +52,16 @@ test("the nearest role counts: in the channel before all channels, a person's ow
     false,
   ]);
   await give(client, { id: BEN, role: "member" });
-  // In the shop the nearer one still holds.
+  // In the shop the role of that channel, which is nearer, still holds.
   expect([await writes(ben, "inshop"), await writes(ben, "nowhere")]).toEqual([false, true]);
   await give(client, { id: BEN, role: null, channelId: SHOP });
   expect(await writes(ben, "inshop")).toBe(true);
-  // A role at Discord counts for whoever has it, as the relay tells with each request.
+  // A role at Discord counts for each person who has it; the relay tells a person's roles with each request.
   const cat = (roles: string[]) => sidecar.as(CAT, roles);
   await give(client, { kind: "role", id: DEVS, role: "member" });
   expect(await writes(cat([]), "nowhere")).toBe(false);
   expect(await writes(cat([DEVS]), "nowhere")).toBe(true);
-  // Without a word of them it is as it was told last.
+  // Without roles in a request, those that the relay told last count.
   expect(await writes(sidecar.as(CAT), "nowhere")).toBe(true);
   await give(client, { id: CAT, role: "viewer" });
   expect(await writes(cat([DEVS]), "nowhere")).toBe(false);

@@ -53,7 +53,7 @@ export function apiDocs(): string {
   return `${parts.join("\n")}\n`;
 }
 
-/** In whose name the relay may ask. */
+/** Tells in whose name the relay may use a route. */
 function whichPeople({ right, access }: Route): string {
   if (access === "anybody") return "";
   return right === "none" ? ", in no person's name" : `; of people who may \`${right}\``;

@@ -5,7 +5,7 @@ import { browsers } from "../../shared/protocol/browsers.ts";
 import type { TestSidecar } from "./sidecar.ts";
 import { untilValue } from "./wait.ts";
 
-/** Chromium takes its time to come up on a machine with other work. */
+/** Deadline for Chromium to start on a busy machine, in milliseconds. */
 export const START_MS = 120_000;
 const ANSWER_MS = 60_000;
 

@@ -39,7 +39,7 @@ export interface JobsWorld {
   gone: Set<string>;
   /** People who may write nowhere. */
   mute: Set<string>;
-  /** What threads were told of their jobs. */
+  /** The sentences that threads were told about their jobs, each after the thread's id. */
   told: string[];
   store: Store;
   jobs: Jobs;
@@ -102,7 +102,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
     const news = new JobNews({ store, now, log });
-    // Nothing is known of agents but that they have not read their input yet.
+    // Agents have an empty state, and have not read their input yet.
     const agentThreads = {
       catchUp: async () => undefined,
       get: () => ({ fold: emptyFold(), hasUnread: () => true }),
@@ -115,7 +115,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     const secrets = new HookSecrets(join(folder, "hooks"));
     const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false });
     const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });
-    // Threads of these tests have no transcript: their events are what the sidecar says of them.
+    // Threads of these tests have no transcript; their events are the sidecar's alone.
     const events = new JobEvents({
       ...{ store, transcript: () => join(folder, "nothing"), tagsOf: () => [], news, now, log },
       onFound: (name) => feed.wake(name),

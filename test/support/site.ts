@@ -65,7 +65,7 @@ function answer({ url = "/" }: IncomingMessage, response: ServerResponse): void 
   else page(response, pathname, PAGES[pathname] ?? "<h1>Nothing here</h1><a href='/'>Home</a>");
 }
 
-/** Bytes without an end, as fast as they are taken. */
+/** Sends bytes without an end, as fast as the client takes them. */
 function endless(response: ServerResponse): void {
   const part = Buffer.alloc(1024 * 1024);
   const more = () => {

@@ -1,4 +1,4 @@
-/** An open ask does not hold up the agent of a channel: it goes on, hears the decision, and the same call then runs once. */
+/** An open ask does not hold up a channel's agent: it goes on, hears the decision, and the same call then runs once. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

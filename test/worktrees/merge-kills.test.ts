@@ -1,4 +1,7 @@
-/** A sidecar that is killed while it merges or rebases a worktree: the next one makes the old or the new state of it. */
+/**
+ * A sidecar is killed while it merges or rebases a worktree. The next one restores the old state or completes the new
+ * one.
+ */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -53,7 +56,9 @@ const commit = (cwd: string, message: string) => {
   git(cwd, "commit", "-qm", message);
 };
 
-/** Both branches went on: files changed, added, removed, made a folder, a link, a program; one is large. */
+/**
+ * Makes two branches that both went on: files changed, added, removed, made a folder, a link, a program; one is large.
+ */
 async function makeRepository(folder: string): Promise<void> {
   const [root, path] = [join(folder, "repos/shop"), join(folder, "state/worktrees/t")];
   mkdirSync(root, { recursive: true });
@@ -113,7 +118,7 @@ function merge(how: string, variables: Record<string, string>) {
   };
 }
 
-/** All that a merge could leave. */
+/** Reads all that a merge could change or leave behind. */
 function stateOf() {
   const [root, path] = [join(now, "repos/shop"), join(now, "state/worktrees/t")];
   const files = (folder: string) =>

@@ -43,9 +43,9 @@ async function fed(events: readonly ThreadEvent[]): Promise<TranscriptContent> {
 }
 
 /**
- * As the delivery does: one message a look.
- * @param count it stops once so many stand there
- * @returns what stands in Discord, in its order
+ * Delivers as the relay does: one message a look.
+ * @param count the number of messages after which it stops
+ * @returns the keys of the messages in Discord, in their order
  */
 function deliver(
   content: TranscriptContent,
@@ -117,7 +117,7 @@ test("of more than Discord takes in time, the middle is left out and counted, bu
   expect(keys.length).toBeLessThan(260);
   const [note = "", ...more] = shown.filter((text) => text.includes("left out"));
   expect(more).toEqual([]);
-  // What stands there and what is left out is all of it: four messages a turn, the ask, its call and the failure.
+  // The messages shown and those left out are all messages: four a turn, the ask, its call and the failure.
   const leftOut = Number(/(\d+) messages are left out/.exec(note)?.[1]);
   expect(leftOut + keys.length - 1).toBe(4 * 1_000 + 3);
   expect(shown.join()).toContain("no credit");
@@ -135,7 +135,7 @@ test("what was left out stays so after a restart at any message, and is told onc
     const each = await fed(events);
     const stands = new Map<string, SentMessage>();
     deliver(each, stands, count);
-    // The delivery keeps the mark before it sends what the mark did not know.
+    // The delivery saves the mark before it sends messages that the saved mark does not know.
     const next = await restartLong(each, events);
     expect(deliver(next, stands), `after ${count}`).toEqual(whole);
   }

@@ -32,7 +32,7 @@ export async function showLong(bodies: readonly EventBody[]): Promise<Page[]> {
   return [...content.pages()];
 }
 
-/** Feeds what the content has not read: all of it, or what comes from its mark on. For few events. */
+/** Feeds the events that the content has not read: those from its offset on. For few events. */
 export function feedRest(content: TranscriptContent, events: readonly ThreadEvent[]): void {
   void feedRestLong(content, events);
 }
@@ -61,7 +61,7 @@ export function deliver(content: TranscriptContent, to: Shown): void {
   content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
 }
 
-/** The content as the next process has it. For few events. */
+/** Makes the content as the next process has it. For few events. */
 export function restart(content: TranscriptContent, events: readonly ThreadEvent[]): TranscriptContent {
   const next = nextOf(content);
   feedRest(next, events);
