@@ -75,8 +75,8 @@ export interface EngineSession {
   answer(request: OpenRequest, answer: Answer): string;
   control(control: EngineControl): string;
   /**
-   * Tells gates which call an open request is about; undefined if it can't be told, or the request is one of several for one
-   * call. An engine that is held to gates has it.
+   * Tells gates which call an open request is about. It is undefined if it can't be told, or if the request is one of
+   * several for one call. An engine that is held to gates has it.
    */
   callOf?(request: OpenRequest): HeldCall | undefined;
   /**
@@ -152,9 +152,9 @@ export interface OpenRequest {
 export interface HeldCall {
   name: string;
   input: unknown;
-  /** In which the engine would run it, if that can change. */
+  /** The directory in which the engine would run the call, if that directory can change. */
   cwd?: string | undefined;
-  /** That it writes, as far as the engine tells them. */
+  /** The files that the call writes, as far as the engine tells them. */
   paths?: readonly string[] | undefined;
 }
 
@@ -171,7 +171,7 @@ export interface DeliveryMarks {
 export interface Refusal {
   refusal: string;
   requestId: string;
-  /** A person is asked all the same, and the model goes on. */
+  /** The ask stays open for a person while the model goes on. */
   isAside?: true;
 }
 

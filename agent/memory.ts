@@ -45,7 +45,7 @@ function isDue({ memory, compactedSeq = 0 }: ThreadFold, { generation, resumed }
   return !resumed && memory.generation !== generation;
 }
 
-/** A compaction lies between now and what it was told last. */
+/** Tells whether the conversation was compacted after the model was last told. */
 function wasCompacted({ memory, compactedSeq }: ThreadFold, carrier: string): boolean {
   if (compactedSeq === undefined) return false;
   return memory === undefined || memory.seq < compactedSeq || memory.with === carrier;

@@ -124,7 +124,7 @@ export class Runner {
         else if (!isNew && !this.#gates.isBusy) return await this.#close(); // there may be more lines than one look gives
       }
       const isLate = this.#writeNotes();
-      // What may not exit yet waits too: a command that decides at a gate goes on without an engine.
+      // A runner that may not exit yet waits here too: a gate's command goes on without an engine.
       const isDone = actions.every((action) => action.do === "exit");
       if (!isNew && isDone) await this.#waker.wait(this.#waitMs(isLate));
     }

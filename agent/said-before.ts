@@ -1,14 +1,17 @@
-/** What an engine has said of each call and ask: it says it once. Something that it runs can write into its output too. */
+/**
+ * Remembers how an engine described each call and ask. A second, different description is forged: a process that the
+ * engine runs can write into its output too.
+ */
 import { createHash } from "node:crypto";
 import type { EventBody } from "../shared/agent/events.ts";
 
-/** Of one process of an engine, so that a line is judged the same whenever its output is read. */
+/** Most calls and asks of one engine process that are remembered; the oldest is forgotten first. */
 const MAX_KEPT = 4_096;
 
 export class SaidBefore {
   readonly #hashes = new Map<string, string>();
 
-  /** Whether one of them says of a call that has not ended, or of an ask, anything but what was said of it before. */
+  /** Tells whether an event describes an ask, or a call that has not ended, otherwise than an earlier event did. */
   isOther(events: readonly EventBody[]): boolean {
     return events.some((event) => {
       // Some models give the next call the id of one that has ended.
@@ -32,7 +35,7 @@ export class SaidBefore {
   }
 }
 
-/** What people decide by. */
+/** Gives the part of an event by which people decide, with the id of its call or ask. */
 function whatIsAsked(event: EventBody): { id: string; said: unknown } | undefined {
   switch (event.type) {
     case "tool_call":

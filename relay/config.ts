@@ -14,7 +14,7 @@ import { trimEndOf } from "../shared/trim-end.ts";
 const url = (what: string) =>
   z.url({ protocol: /^https?$/, error: `must be ${what}, with http:// or https://` });
 
-/** As `ROLES` has it: `member:123456789012345678`, `viewer:&223456789012345678@323456789012345678`. */
+/** Reads an entry of `ROLES`: `member:123456789012345678`, `viewer:&223456789012345678@323456789012345678`. */
 function readRole(entry: string, context: z.RefinementCtx): ToldPerson[] {
   const [, role = "", isRole, id, channelId = null] = /^([^:]*):(&?)([^@]*)(?:@(.*))?$/.exec(entry) ?? [];
   const kind = isRole === "&" ? "role" : "user";
@@ -109,7 +109,7 @@ export interface RelayConfig {
   discordApiUrl: string;
   channelId: DiscordId;
   allowedUserIds: ReadonlySet<string>;
-  /** Who else has which role. */
+  /** The roles that `ROLES` gives to people and to roles at Discord. */
   roles: readonly ToldPerson[];
   pollIntervalMs: number;
   /** So long after its end, or after an agent fell idle, a thread leaves the lists. */

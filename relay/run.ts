@@ -231,7 +231,7 @@ function openRooms(
   return { ...rooms, access, activeThreads, context, met };
 }
 
-/** Who has a role by the relay's own settings. */
+/** The people, and roles at Discord, that have a role by the relay's own settings. */
 function fixedPeopleOf({ allowedUserIds, roles }: RelayConfig): ToldPerson[] {
   const owners = [...allowedUserIds].map((id) => toldPersonSchema.parse({ id, role: "owner" }));
   const isOwner = ({ kind, id, channelId }: ToldPerson) =>

@@ -1,6 +1,6 @@
-// Bundles the programs that the sidecar starts whenever an agent has something to do, the runner and the engines that
-// come with threadmux, the one that follows logs, and the browser, each into one script with all that it needs, compiled: so Node
-// starts it in a third of the time of its modules.
+// Bundles the programs that the sidecar starts: the runner and the engines that come with threadmux, which it starts
+// whenever an agent has something to do, the one that follows logs, and the browser. Each becomes one compiled script
+// with all that it needs, which Node starts in a third of the time of its modules.
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -22,7 +22,7 @@ const engines = readdirSync(join(root, "agent/engines")).filter((name) =>
   existsSync(join(root, "agent/engines", name, "main.ts")),
 );
 const programs = ["agent", ...engines.map((name) => `agent/engines/${name}`), "follow", "browser"];
-/** Found beside the programs when they run: they bring files of their own. */
+/** Packages that are not bundled, because they need files of their own: the programs load them when they run. */
 const external = ["playwright-core", "@resvg/resvg-js"];
 const loader = join(root, "scripts/agent-loader.cjs");
 const packer = join(root, "scripts/agent-pack.cjs");

@@ -54,7 +54,7 @@ install_agent() {
   exec 8>&-
 }
 
-# The variables are install_agent's.
+# Uses install_agent's variables.
 fetch_agent() {
   local fresh
   fresh=$(mktemp -d -p "$cache")

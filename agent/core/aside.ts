@@ -12,10 +12,10 @@ import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { EngineState, HeldCall, OpenRequest, Refusal } from "../engine.ts";
 
-/** So long an ask holds up the agent while nothing else comes in. */
+/** Longest time for which an ask holds up the agent while nothing else comes in, in milliseconds. */
 const PATIENCE_MS = 60_000;
 const MAX_TOLD = 2_000;
-/** Nobody decides on more: a model that asks and asks is told no. */
+/** Most asks that may be put aside at a time; the model's next one is refused. */
 const MAX_ASIDE = 50;
 
 export interface AsideLook {
@@ -23,19 +23,25 @@ export interface AsideLook {
   agent: Pick<ThreadConfig["agent"], "voice">;
   /** The call that a request is about. */
   callOf: (request: OpenRequest) => HeldCall | undefined;
-  /** Names the state of files by their paths: another name if one of them has changed. */
+  /** Hashes the state of the files at these paths; the hash is another one if one of them has changed. */
   stateOf: (paths: readonly string[]) => string;
   nowMs: number;
 }
 
-/** Of the engine's process: its open requests, those that were answered, and those that wait for something else. */
+/**
+ * The engine process's requests: the open ones, what the runner has sent it, and the ids of those that wait for
+ * something else.
+ */
 interface Requests {
   state: Pick<EngineState, "requests">;
   sent: ReadonlyMap<string, number>;
   held: ReadonlySet<string>;
 }
 
-/** @returns what is written of asks: that one is put aside, or that an earlier decision answers it */
+/**
+ * @returns the events that put open asks aside, answer them by an earlier decision, or refuse them because too many
+ * wait
+ */
 export function asideBodies(look: AsideLook, { state, sent, held }: Requests): EventBody[] {
   const { fold, agent } = look;
   if (agent.voice === undefined || fold.asks.length === 0) return [];
@@ -85,7 +91,10 @@ function tooMany({ requestId, kind, options }: OpenAsk): EventBody[] {
   return [{ type: "permission_response", requestId, ...outcome, message }];
 }
 
-/** Something waits to be heard: not yet sent, or sent and not taken before the call has ended. */
+/**
+ * Tells whether a message waits for the agent: it is not sent yet, or the engine takes it only after the call has
+ * ended.
+ */
 function isAwaited({ messages, deliveries }: ThreadFold): boolean {
   return messages.length > 0 || deliveries.some(({ status }) => status === "noted");
 }
@@ -95,7 +104,7 @@ function namesOf(
   request: OpenRequest,
   { toolName, callKey, kind }: OpenAsk,
 ): { key: string; files: string } {
-  // A plan's call is the same whatever the plan: its own file has it.
+  // All plans have the same key, because the plan's text is in a file of its own.
   if (kind === "plan") return { key: callKeyOf(toolName, {}), files: "" };
   const call = callOf(request);
   if (!call) return { key: callKey, files: "" };
@@ -106,14 +115,14 @@ function namesOf(
   return { key: callKeyOf(call.name, what), files: stateOf(paths) };
 }
 
-/** The model describes the same command in other words when it calls again. */
+/** Leaves out a command's description, because the model words it differently when it calls again. */
 function withoutDescription(input: unknown): unknown {
   if (typeof input !== "object" || input === null) return input;
   const { description: _, ...rest } = input as Record<string, unknown>;
   return rest;
 }
 
-/** The answer that the engine gets in place of a person's. */
+/** Makes the answer that the engine gets in place of a person's. */
 export function notRunYet({ requestId, kind }: OpenAsk): Refusal {
   const refusal =
     kind === "question"
@@ -122,7 +131,10 @@ export function notRunYet({ requestId, kind }: OpenAsk): Refusal {
   return { requestId, refusal, isAside: true };
 }
 
-/** The input by which the agent hears a decision on an ask that was put aside. It comes after the decision's own event. */
+/**
+ * Makes the input by which the agent hears a decision on an ask that was put aside. It comes after the decision's own
+ * event.
+ */
 export function toldOfDecision(event: EventBody, fold: ThreadFold): EventBody[] {
   if (event.type !== "permission_response" && event.type !== "elicitation_response") return [];
   const ask = findAsk(fold, event.requestId);

@@ -50,7 +50,10 @@ export function gateRequest(
   return [request, ask];
 }
 
-/** Lets the call that waits now have the decision on an equal one of a process that is gone, so no other call has it. */
+/**
+ * Gives the waiting call the decision on an equal call of a process that is gone. No other call gets that decision
+ * then.
+ */
 export function takeOver(fold: ThreadFold, want: GateWant, entry: GateEntry): EventBody[] {
   return gateRequest(fold, want, { old: entry.requestId, attempt: entry.attempt }).slice(0, 1);
 }
@@ -98,13 +101,13 @@ export function gateResponse(
   return { type: "gate_response", requestId, callKey, outcome, ...said, by };
 }
 
-/** A decision with what people are to see of it. */
+/** Makes the event of a decision and the notice by which people see it. */
 export function decision(entry: GateEntry, outcome: GateOutcome, text: string): EventBody[] {
   const response = gateResponse(entry, outcome, text);
   return [response, ...noticesOf(entry, response)];
 }
 
-/** Nothing of a decision that lets it go on, or that nobody waits for any more. */
+/** Makes the notice of a decision. A decision to continue, or one that was withdrawn, has none. */
 export function noticesOf(
   { title }: Pick<GateEntry, "title">,
   { outcome, text = "" }: Pick<EventBody<"gate_response">, "outcome" | "text">,
@@ -122,7 +125,7 @@ export function timedOut(fold: ThreadFold, want: GateWant, entry: GateEntry, ask
   return [...cancelled, ...again];
 }
 
-/** Nobody decided in time, and it is not asked again. */
+/** Fails a request on which nobody decided in time, without asking again. */
 export function expired(entry: GateEntry, ask?: OpenAsk): EventBody[] {
   const cancelled = ask ? [cancelAsk(ask, "timeout")] : [];
   return [...decision(entry, "fail", "Nobody decided in time."), ...cancelled];

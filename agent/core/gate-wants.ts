@@ -156,7 +156,7 @@ function afterFailure({ fold, gates }: Look): GateWant[] {
   });
 }
 
-/** Finds the request that was written for it, by this process or by an earlier one. */
+/** Finds the request that this engine process, or an earlier one, has caused for what waits at the gate. */
 export function entryOf(fold: ThreadFold, { gate, callKey, waits }: GateWant): GateEntry | undefined {
   const generation = fold.engine?.generation ?? 0;
   const asked = (fold.gates?.entries ?? []).filter(

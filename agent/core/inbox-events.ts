@@ -131,7 +131,9 @@ function elicitationEvent(line: LineOf<"elicitation">, fold: ThreadFold): EventB
   return { type: "elicitation_response", requestId: ask.requestId, action, by, ...(content && { content }) };
 }
 
-/** A decision on another call, or a second one, counts for nothing. */
+/**
+ * Makes the event of a directive's decision. A decision on another call, or a second one, becomes a warning instead.
+ */
 function decisionEvent(
   { requestId, callKey, outcome, text, by }: LineOf<"decide">,
   fold: ThreadFold,
@@ -142,7 +144,7 @@ function decisionEvent(
   return gateResponse(entry, boundedOutcome(fold, outcome), text, by);
 }
 
-/** Whatever stops the agent is shown to people. These come behind the line's event. */
+/** Makes the notices that show people a gate's decision against the agent. They come after the line's own event. */
 export function shownOf(event: EventBody, fold: ThreadFold): EventBody[] {
   if (event.type !== "gate_response") return [];
   const entry = fold.gates?.entries.find(({ requestId }) => requestId === event.requestId);

@@ -1,12 +1,15 @@
-/** What no summary may decide on: after a compaction the model is told what is still open, from the transcript. Pure. */
+/** Tells the model after a compaction, from the transcript and not from the summary, what is still open. Pure. */
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { timeOf } from "../content.ts";
 
-/** Of each kind; of more the number is told. */
+/** Most open things of a kind that the text names; it tells only the number of the rest. */
 const MAX_NAMED = 20;
 const MAX_TITLE = 200;
 
-/** @returns undefined if nothing is open of what came before the last compaction */
+/**
+ * @returns undefined if nothing is open: no answer or ask from before the last compaction, no child, no background
+ * command
+ */
 export function openThings(fold: ThreadFold): string | undefined {
   const { compactedSeq = Number.POSITIVE_INFINITY } = fold;
   const isBefore = ({ seq }: { seq: number }) => seq < compactedSeq;
@@ -37,7 +40,7 @@ function named(lines: readonly string[]): string[] {
   return more > 0 ? [...lines.slice(0, MAX_NAMED), `- And ${more} more of these.`] : [...lines];
 }
 
-/** On one line, so that none of it looks like another one. */
+/** Puts a title on one line, so that no part of it looks like a line of this text. */
 function short(title: string): string {
   return title.replace(/\s+/g, " ").slice(0, MAX_TITLE);
 }

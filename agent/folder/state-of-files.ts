@@ -1,12 +1,12 @@
-/** Names what files hold now, so that it can be told later whether they were changed. */
+/** Hashes the state of files, so that a later hash tells whether one of them was changed. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 
-/** Of a larger file its size and time stand for what it holds. */
+/** Largest size of a file whose content is hashed, in bytes; a larger one counts by its size and modification time. */
 const MAX_READ = 4 * 1024 * 1024;
 const MAX_FILES = 50;
 
-/** @returns empty for no file; one name whatever a file can't be read for */
+/** @returns 32 hex digits; empty if there are no paths. A file that can't be read counts by its error code. */
 export function stateOfFiles(paths: readonly string[]): string {
   if (paths.length === 0) return "";
   const hash = createHash("sha256").update(String(paths.length));
@@ -22,7 +22,7 @@ function stateOf(path: string): Buffer | string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    return code; // it is not there, or may not be read: the call will meet the same
+    return code; // the file is missing or may not be read, for the call as well
   }
 }
 

@@ -27,9 +27,9 @@ export interface GateCommandOptions {
   onEnd: () => void;
 }
 
-/** `code` is null if it could not be run. `killed`: a signal has ended it, so it has decided nothing. */
+/** `code` is null if the command could not be run. `killed`: a signal has ended it, so it has decided nothing. */
 export type GateCommandEnd = { code: number | null; words: string } | "timeout" | "killed";
-/** A process of a sandbox tells a signal by an exit code above this one. */
+/** A sandbox reports that a signal ended its process by an exit code above this one. */
 const SIGNAL_CODES = 128;
 
 export class GateCommand {
@@ -83,7 +83,7 @@ export class GateCommand {
     }
     const timer = setTimeout(() => settle("timeout"), timeoutSeconds * 1_000);
     child.once("error", (error) => settle({ code: null, words: error.message }));
-    // A process that it left in the background may hold its output open for ever.
+    // A background process that the command left may hold its output open for ever.
     child.once("exit", (code) => {
       clearTimeout(timer);
       const isKilled = code === null || (kept.isWrapped === true && code > SIGNAL_CODES);

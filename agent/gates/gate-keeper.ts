@@ -40,7 +40,7 @@ export interface GateKeeperOptions {
   onChange: () => void;
 }
 
-/** A runner without an engine stays so long for a person's time to be over. */
+/** Longest time limit of a person's gate for which a runner without an engine stays, in seconds. */
 const MAX_STAY_SECONDS = 3_600;
 
 interface Log {
@@ -54,7 +54,7 @@ export class GateKeeper {
   readonly #log: Log;
   /** By the request that they decide on. */
   readonly #commands = new Map<string, GateCommand>();
-  /** Requests whose command was ended by a signal, and run once more. */
+  /** Requests whose command a signal has ended; each command is run once more. */
   readonly #again = new Set<string>();
   /** The gate at a limit that was asked about last. */
   #atLimit: GateWant | undefined;
@@ -67,7 +67,10 @@ export class GateKeeper {
     if (log.fold.gates) this.#endLeft();
   }
 
-  /** True while a command or a directive decides, or a person has only so long: the runner does not end then. */
+  /**
+   * True while a command or a directive decides, or while a person's time limit of at most an hour runs. The runner
+   * stays then.
+   */
   get isBusy(): boolean {
     if (this.#commands.size > 0) return true;
     const open = (this.#fold.gates?.entries ?? []).filter(({ outcome }) => outcome === undefined);
@@ -120,7 +123,7 @@ export class GateKeeper {
     };
   }
 
-  /** The runner ends. Resolves when nothing that a command has started is left. */
+  /** Kills the commands as the runner ends. Resolves when no process of theirs is left. */
   async close(): Promise<void> {
     for (const command of this.#commands.values()) command.kill();
     this.#commands.clear();
@@ -159,7 +162,7 @@ export class GateKeeper {
       if (requestId !== undefined) seat?.held.add(requestId);
       this.#wait(want, entry, nowMs);
       const decided = entryOf(this.#fold, want);
-      // It takes effect at once: at rest the runner may end before it looks again.
+      // The decision takes effect at once, because a runner without work may end before it looks again.
       if (want.gate.at === "on_error" && requestId === undefined && decided?.outcome !== undefined)
         this.#afterFailure(want, decided);
       return false;
@@ -221,7 +224,7 @@ export class GateKeeper {
     const { gate, toolName, input, title } = want;
     const { prompt } = gate;
     const told = { requestId, hash: callKey, at: gate.at, title, tool: toolName, input, prompt };
-    // Whoever ends the engine and all that it started leaves whoever decides alone.
+    // Without the engine's marker, the command survives when the engine and its processes are killed.
     const { [ENGINE_FOLDER_MARKER]: _, ...rest } = env;
     this.#commands.set(
       requestId,
@@ -237,7 +240,7 @@ export class GateKeeper {
   #ended(want: GateWant, entry: GateEntry, { end }: GateCommand): void {
     if (end === undefined) return;
     this.#commands.delete(entry.requestId);
-    // What it has left running outside of its group: it can't be told from what another command still needs.
+    // Processes that it left outside its group can't be told from another command's, so they are killed once none runs.
     if (this.#commands.size === 0) this.#endLeft();
     if (end === "killed" && !this.#again.has(entry.requestId)) {
       this.#again.add(entry.requestId);
@@ -281,7 +284,7 @@ export class GateKeeper {
       const isParked =
         ask !== undefined && !entry.isAfterTurn && entry.generation !== seat?.launch.generation;
       if (isWanted || entry.outcome !== undefined) continue;
-      // The process that asked is gone: there is nothing to ask about once more.
+      // The process that asked is gone, so a request whose time is over is not asked again.
       if (isParked && this.#isLate(entry, nowMs)) this.#log.append(null, expired(entry, ask));
       if (isParked) continue;
       // A call that the engine has not saved yet still waits.

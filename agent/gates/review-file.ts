@@ -1,4 +1,7 @@
-/** What a directive is to decide on, whole, as a file of the thread's folder: the sidecar reads it and starts a reviewer. */
+/**
+ * Writes the whole request to a directive into a file of the thread's folder. The sidecar reads it and starts a
+ * reviewer.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EventBody } from "../../shared/agent/events.ts";
@@ -8,7 +11,7 @@ import { threadPath } from "../../shared/agent/paths.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { GateWant } from "../core/gate-wants.ts";
 
-/** Before the request is in the transcript: whoever reads that finds the file. */
+/** Must run before the request is in the transcript, so that a reader of the transcript finds the file. */
 export function writeReviews(folder: string, want: GateWant, bodies: readonly EventBody[]): void {
   const decider = deciderOf(want.gate);
   if (decider.is !== "directive") return;

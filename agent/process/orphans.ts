@@ -17,7 +17,10 @@ export function listMarked(folder: string, name = ENGINE_FOLDER_MARKER): number[
   });
 }
 
-/** Ends all of them, the engine's if no other marker is named, and waits until they are gone. @throws Error naming those that stay. */
+/**
+ * Kills the processes with the marker, by default the engine's, and waits until they are gone.
+ * @throws Error naming those that stay.
+ */
 export async function killMarked(folder: string, name = ENGINE_FOLDER_MARKER): Promise<number> {
   const deadline = Date.now() + END_TIMEOUT_MS;
   const killed = new Set<number>();

@@ -1,4 +1,4 @@
-/** Who may what: the roles of people at Discord, in one channel or in all. */
+/** Lists, gives and takes people's roles at Discord, in one channel or in all. */
 import type { Command } from "commander";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";

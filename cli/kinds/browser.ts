@@ -1,4 +1,4 @@
-/** A browser at the command line: what it shows is told a line at a time, and text opens, clicks or is typed. */
+/** A browser at the command line: its log tells a line at a time what it shows, and text opens, clicks or is typed. */
 import { readMessage } from "../stdin.ts";
 import { type CliKind, refuseOption } from "./kind.ts";
 import { terminal } from "./terminal.ts";

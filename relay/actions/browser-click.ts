@@ -1,4 +1,4 @@
-/** Clicks a number of a browser's picture, which a form asks for. */
+/** Clicks the element of a browser's picture whose number a person enters in a form. */
 import { AppError } from "../../shared/errors.ts";
 import { action } from "./frame/action.ts";
 import type { Form } from "./frame/controls.ts";
@@ -6,7 +6,7 @@ import { whole } from "./frame/parts.ts";
 
 export const browserClick = action({
   name: "browser-click",
-  /** The picture that the person sees: on a later one the number may be another thing's. */
+  /** The number of the picture that the person sees; in a later picture an element may have another number. */
   parts: { picture: whole },
   right: "type",
   first: "form",

@@ -1,4 +1,4 @@
-/** Does with a browser's page what needs no words. */
+/** Does the actions on a browser's page that need no text, such as to reload or to scroll. */
 import type { SentBrowserOp } from "../../shared/browser/ops.ts";
 import { action } from "./frame/action.ts";
 import { oneOf } from "./frame/parts.ts";

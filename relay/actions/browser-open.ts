@@ -1,4 +1,4 @@
-/** Opens an address in a browser, which a form asks for. */
+/** Opens an address in a browser that a person enters in a form. */
 import { action } from "./frame/action.ts";
 import type { Form } from "./frame/controls.ts";
 

@@ -1,4 +1,4 @@
-/** Types into a browser's page, which a form asks for. */
+/** Types text that a person enters in a form into a browser's page. */
 import { readNumber } from "./browser-click.ts";
 import { action } from "./frame/action.ts";
 import type { Form } from "./frame/controls.ts";

@@ -1,4 +1,4 @@
-/** Lets in what a guest wrote: it goes in in the name of the person who presses, as it was when they looked at it. */
+/** Lets in a guest's message in the name of the person who presses, as it was when that person looked at it. */
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import { action } from "./frame/action.ts";
@@ -11,7 +11,7 @@ const CHANGED = "✋ The guest changed this message after it was offered. Read i
 export class EditedSince extends AppError {
   readonly editedMs: number;
 
-  /** @param editedMs when they changed it last; 0: never */
+  /** @param editedMs time of the last edit, in milliseconds since 1970; 0 if there was none */
   constructor(editedMs: number) {
     super("invalid_request", CHANGED);
     this.editedMs = editedMs;
@@ -37,7 +37,7 @@ export const letIn = action({
   },
 });
 
-/** @param editedMs when the message was changed last; 0: never */
+/** @param editedMs time of the last edit, in milliseconds since 1970; 0 if there was none */
 export function letInButton(messageId: DiscordId, editedMs: number): Button[] {
   return letIn.buttons({ messageId, editedMs }, "👍 Let it in", "success");
 }

@@ -22,7 +22,7 @@ export const worktreeMerge = action({
       await press.show(await mergeAndTell(thread, how));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      // What was shown may be gone or changed, so that the buttons are no use any more.
+      // The worktree may be gone or changed since it was shown, so the old buttons may be useless.
       const shown = await thread.getWorktree().then(
         async (found) => worktreeOverview(await thread.get(), found),
         () => ({ content: "", buttons: [] }),
@@ -32,14 +32,14 @@ export const worktreeMerge = action({
   },
 });
 
-/** Merges it, and says what came of that and what it holds now. @throws AppError */
+/** Merges the worktree, and tells the result and what the worktree holds now. @throws AppError */
 export async function mergeAndTell(vm: VmThread, how: MergeHow): Promise<Reply> {
   const told = mergedText(await vm.mergeWorktree(how));
   const reply = worktreeReply(await vm.get(), await vm.getWorktree(), { isMerged: true });
   return { ...reply, content: `${told}\n${reply.content}` };
 }
 
-/** What it holds, with the buttons that merge what is in it, and keep or remove it. */
+/** Shows what a worktree holds, with the buttons that merge it, and keep or remove it. */
 export function worktreeOverview(thread: Thread, found: WorktreeReply): Reply {
   const reply = worktreeReply(thread, found);
   const { left, commits, fileCount } = found;

@@ -31,7 +31,7 @@ export const worktreeRemove = action({
       await thread.kill();
       return show(await remove());
     }
-    // Discord takes no answer in a thread after it was archived, which comes next.
+    // The answer must come before the thread is archived: Discord takes none in an archived thread.
     await endings.kill(live.threadId, press.userId, async () => {
       const told = await remove().catch((error: unknown) => `⚠️ ${errorSentence(error)}`);
       await show(`${nameOf(row)} has ended. ${told}`);
@@ -40,8 +40,8 @@ export const worktreeRemove = action({
 });
 
 /**
- * What it holds, and the buttons that keep or remove it: once its thread has ended, or if it has just been merged, for
- * then it may have served its purpose.
+ * Shows what a worktree holds. The buttons that keep or remove it are there once its thread has ended, or if it has
+ * just been merged, because it may have served its purpose then.
  */
 export function worktreeReply(thread: Thread, found: WorktreeReply, { isMerged = false } = {}): Reply {
   const { files, fileCount } = found;

@@ -1,4 +1,6 @@
-/** What a browser's thread shows: one message with the page's picture, which is edited, and the files that it downloads. */
+/**
+ * The content of a browser's thread: one message with the page's picture, which is edited, and the downloaded files.
+ */
 import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { isOpen, type OutputReply, type ThreadStatus } from "../../shared/api.ts";
@@ -12,14 +14,14 @@ import { inline } from "./transcript/inline.ts";
 export const browserMarkSchema = z.object({
   kind: z.literal("browser"),
   offset: z.int(),
-  /** The newest download that was told. */
+  /** The number of the newest download that was announced. */
   download: z.int(),
   /** The thread is over, and its message says so. */
   isOver: z.boolean(),
 });
 export type BrowserMark = z.infer<typeof browserMarkSchema>;
 
-/** The name of the file that the message brings. No attachment is called so: those have no slash. */
+/** The name of the picture's file. Attachments have no slash in their names, so none has this name. */
 export const PICTURE = "/picture";
 
 const KEY = "browser";
@@ -47,7 +49,7 @@ export class BrowserContent implements Content<OutputReply> {
     return this.#offset;
   }
 
-  /** The log is for the console and the command line; each of its lines says that there is another state. */
+  /** The browser's log is for the console and the command line. A new line in it means that the state has changed. */
   accept({ offset, browser, status }: OutputReply): Promise<void> {
     this.#offset = offset;
     this.#shown = browser ?? this.#shown;
@@ -97,7 +99,7 @@ export class BrowserContent implements Content<OutputReply> {
     return key.startsWith(DOWNLOAD) && Number(key.slice(DOWNLOAD.length)) > mark.download;
   }
 
-  /** The picture stays where it is, whatever stands below it. */
+  /** Does nothing: the picture stays in its message, even if others come below it. */
   breakPage(): void {}
   begin(): void {}
   settle(): void {}
@@ -108,7 +110,7 @@ export class BrowserContent implements Content<OutputReply> {
   }
 }
 
-/** Above the picture. The page's title and address are text from outside. */
+/** Makes the text above the picture. The page's title and address are text from outside. */
 export function browserText(shown: BrowserShown, status: ThreadStatus): string {
   const { title, url, note, picture, scrolled } = shown;
   const name = title === "" ? "" : `**${inline(title, MAX_TITLE)}** · `;
@@ -123,7 +125,7 @@ export function browserText(shown: BrowserShown, status: ThreadStatus): string {
   return [...lines, `-# ${facts.filter((fact) => fact !== "").join(" · ") || "…"}`].join("\n");
 }
 
-/** The part of the page that is in the picture; empty if that is all. */
+/** Tells how far down the page the picture is; empty if the picture shows the whole page. */
 function placeOf({ top, height }: BrowserShown["scrolled"]): string {
   const VIEW_HEIGHT = 800;
   if (height <= VIEW_HEIGHT * 1.02) return "";

@@ -43,7 +43,7 @@ export function viewButtons({ paused, grep }: View): readonly Button[] {
   ];
 }
 
-/** Below a browser's picture: two rows of five. */
+/** Makes the buttons below a browser's picture: two rows of five. */
 export function browserButtons({
   picture,
   status,

@@ -14,7 +14,10 @@ export interface MessageText {
   readonly replyTo?: string;
   /** Discord notifies nobody of it, not even those who follow every message of the thread. */
   readonly isSilent?: boolean;
-  /** An attachment of the thread that it brings. It is sent with the message and never changed, but for {@link renewsFile}. */
+  /**
+   * The thread's attachment that the message brings. It is sent with the message and never changed, but for {@link
+   * renewsFile}.
+   */
   readonly file?: string;
   /** The file is read and sent anew with each edit. */
   readonly renewsFile?: boolean;

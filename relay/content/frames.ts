@@ -51,7 +51,7 @@ export class Frames {
   #frame: Frame | undefined;
   /** The row that the cursor was moved up to, as it was then; undefined once it has left the screen. */
   #top: string | undefined;
-  /** So many rows leave the screen before that one. */
+  /** The number of rows that leave the screen before that one. */
   #above = 0;
   #units = 0;
 

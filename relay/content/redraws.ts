@@ -27,7 +27,7 @@ interface Row {
 /** The rows of one shape, in order. */
 interface List {
   readonly rows: Row[];
-  /** Which of their numbers tells each from all others; undefined until that is asked. */
+  /** Indexes of the numbers that tell each row from all others; undefined until they are needed. */
   keys: readonly number[] | undefined;
 }
 
@@ -134,8 +134,8 @@ function isSame(
 }
 
 /**
- * In a list, rows of one shape are told apart by a number: if none of those that do is the same again, the rows are
- * other ones.
+ * Tells whether `now` is the row `old`, drawn again. Numbers tell rows of one shape in a list apart: if none of these
+ * numbers is the same, the rows are different ones.
  */
 export function isSameRow(old: Row, now: Row): boolean {
   if (old.text === now.text) return true;

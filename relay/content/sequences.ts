@@ -20,7 +20,7 @@ export interface Taming {
   readonly rows: number;
   readonly isAlternate: boolean;
   readonly links: Links;
-  /** From which row DECSTBM took the cursor to the first one; 0 once it has moved or drawn since. */
+  /** The row from which DECSTBM took the cursor to the first row; 0 once the cursor has moved or drawn since. */
   readonly lifted: { from: number };
   readonly active: {
     readonly lines: { get(row: number): CellRow | undefined; set(row: number, value: CellRow): void };
@@ -57,7 +57,8 @@ export interface ErasureListener {
   screenErased(): number;
   scrollbackErased(): void;
   /**
-   * @param row the row as it is before anything is drawn there @param above so many rows scroll away before it
+   * @param row the row as it is before anything is drawn there
+   * @param above the number of rows that scroll away before it
    */
   movedUp(row: CellRow, above: number): void;
 }
@@ -232,8 +233,8 @@ function tameErasing(
 }
 
 /**
- * CUU, CPL, CUP, HVP and VPA from below, to a row of what scrolls: a program that draws anew goes there. Setting margins
- * (DECSTBM) takes the cursor to the screen's first row on the way.
+ * Reports moves of the cursor up to a row of the scrolling region (CUU, CPL, CUP, HVP, VPA): a program that draws anew
+ * goes there. DECSTBM, which sets the margins, takes the cursor to the screen's first row on the way.
  */
 function hearMoves(
   screen: Taming,
@@ -257,7 +258,7 @@ function hearMoves(
         ? Math.max(screen.active.y - count, screen.active.y < scrollTop ? 0 : scrollTop)
         : origin + count - 1;
       const above = to - scrollTop;
-      // A row above the margins is a head line: what scrolls below it is not drawn again.
+      // A row above the margins is a header: the rows that scroll below it are not drawn again.
       const isUp = above === 0 ? from > to : above > 0 && from - to >= MIN_MOVED_UP;
       const row = lines.get(to);
       if (!isUp || screen.isAlternate || !row) return false;
@@ -269,7 +270,7 @@ function hearMoves(
   }
 }
 
-/** Fewer rows than that a program goes up for other reasons. */
+/** Fewest rows of a move up, to a row below the first one, that starts a redraw; shorter moves have other reasons. */
 const MIN_MOVED_UP = 3;
 const ALTERNATE_MODES = new Set([47, 1047, 1049]);
 const DEFAULT_ATTRIBUTES: Attributes = { fg: 0, bg: 0, extended: undefined };

@@ -223,7 +223,10 @@ export class Ledger {
     for (const old of forget) this.#stale.delete(old);
   }
 
-  /** Lists an earlier process' messages that nobody has read since: they may show something else, or be gone. The oldest first. */
+  /**
+   * Lists an earlier process's messages that nobody has read since, the oldest first: they may show something else, or
+   * be gone.
+   */
   unread(keys: readonly string[]): Unread[] {
     const { mayChange = () => true } = this.#options;
     return keys

@@ -61,7 +61,7 @@ export async function showDetails(
     meant.seq,
     kept.map(({ key }) => key),
   );
-  // An ask is for people, whoever asks.
+  // An ask is for people, so it is shown even if nothing else of the agent is.
   if (meant.kind !== "a") refusePrivate(await thread.get());
   await interaction.editReply(toMessage(await detailsOf(thread, meant, until)));
 }

@@ -115,7 +115,7 @@ export class DiscordApi {
     );
   }
 
-  /** The roles of a member of the server; none of who is no member. */
+  /** The roles of a member of the server; none if the user is no member. */
   async findRoles(guildId: string, userId: string): Promise<readonly string[]> {
     try {
       return (await this.read(memberSchema, Routes.guildMember(guildId, userId))).roles;

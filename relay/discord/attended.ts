@@ -1,11 +1,11 @@
-/** The threads in which a person was active a moment ago: what is shown there goes before the rest. */
+/** The threads in which a person was active a moment ago; their updates go before those of other threads. */
 
-/** So long after a person wrote, pressed or asked for something in a thread. */
+/** Time for which a thread is attended after a person wrote, pressed or asked for something there, in milliseconds. */
 export const ATTENDED_MS = 5 * 60_000;
 
 export class Attended {
   readonly #now: () => number;
-  /** By thread: when a person was active there last, the oldest first. */
+  /** The time of a person's last activity in each thread, in milliseconds; the oldest comes first. */
   readonly #at = new Map<string, number>();
 
   /** @param now in milliseconds, of a clock that nobody sets */

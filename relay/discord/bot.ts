@@ -186,7 +186,7 @@ function rolesOf({ member }: Interaction): readonly string[] {
   return Array.isArray(member.roles) ? member.roles : [...member.roles.cache.keys()];
 }
 
-/** What a person needs for it. */
+/** The right that a person needs for an interaction. */
 function rightFor(interaction: Interaction): Right {
   if (isComponent(interaction) || interaction.isModalSubmit()) return rightToPress(interaction);
   if (interaction.isMessageContextMenuCommand()) return interaction.commandName === BRANCH ? "run" : "read";

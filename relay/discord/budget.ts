@@ -22,11 +22,11 @@ export interface Budget {
   slowDown: (retryAfterMs: number) => void;
 }
 
-/** Whose part of the budget a step takes. */
+/** The person and the thread whose part of the budget a step takes. */
 export interface Share {
   /** The person whose thread it is. */
   owner?: string;
-  /** In which it is a step; one at a time. */
+  /** The thread of the step; a thread has one step at a time. */
   threadId?: string;
   /** Ends the wait. */
   signal?: AbortSignal;
@@ -39,7 +39,10 @@ export interface BudgetOptions {
   streamsPerSecond?: number;
   /** In milliseconds, of a clock that nobody sets. */
   now?: () => number;
-  /** Whether a person is in that thread now: its steps go before the rest of its owner's, and its owner before others. */
+  /**
+   * Tells whether a person is in that thread now: its steps go before the rest of its owner's, and its owner before
+   * others.
+   */
   isAttended?: (threadId: string) => boolean;
 }
 

@@ -20,7 +20,7 @@ const MAX_NAME = 100;
 export interface Seen extends ChannelPlace {
   /** Its threads can't be looked up: it is gone, or out of the bot's sight. */
   isLost: boolean;
-  /** Discord has it no more. */
+  /** The channel no longer exists at Discord. */
   isGone: boolean;
 }
 

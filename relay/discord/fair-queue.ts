@@ -5,15 +5,15 @@ interface Waiting<T> {
   readonly place: string;
 }
 
-/** So many owners' last turns are kept in mind before those of long ago are forgotten. */
+/** Most owners whose last turn is remembered; the oldest turn is forgotten first. */
 const MAX_KEPT = 1_000;
 
 export class FairQueue<T> {
-  /** Whether what waits for this place goes before the rest. */
+  /** Tells whether items of this place go before the rest. */
   readonly #isFirst: (place: string) => boolean;
   /** By owner, in the order of their turns. No list is ever empty. */
   readonly #waiting = new Map<string, Waiting<T>[]>();
-  /** By owner: the number of their last turn. */
+  /** The number of each owner's last turn. */
   readonly #turnOf = new Map<string, number>();
   #turn = 0;
 

@@ -48,7 +48,7 @@ export const messageSchema = z.object({
     /** The name that they have chosen for others to see. */
     global_name: z.string().nullish(),
   }),
-  /** Of the writer in the server; with messages of the gateway alone. */
+  /** The writer's membership in the server; only the gateway's messages have it. */
   member: z
     .object({ roles: z.array(z.string()) })
     .optional()

@@ -9,8 +9,8 @@ const TEXT_TYPES = /^(text\/|application\/(json|xml|javascript|x-sh|toml|yaml|x-
 export type Attachment = DiscordMessage["attachments"][number];
 
 /**
- * Whether a person wrote it: no bot, no webhook, no system message.
- * @param may whether that person is served
+ * Tells whether a person wrote the message: no bot, no webhook, no system message.
+ * @param may tells whether a person is served
  */
 export function isFromPerson(message: DiscordMessage, may: (userId: string) => boolean): boolean {
   return (

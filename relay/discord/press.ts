@@ -16,7 +16,7 @@ import { sentenceOf } from "./refusals.ts";
 
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
-/** What a person needs to press what has this id, or to send its form. */
+/** The right that a person needs to press the component with this id, or to send its form. */
 export function rightToPress({ customId }: ComponentInteraction | ModalSubmitInteraction): Right {
   return readPressed(customId)?.action.right ?? "press";
 }

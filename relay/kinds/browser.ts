@@ -6,7 +6,7 @@ import { inputText, isTextFile } from "../discord/person-message.ts";
 import type { LiveThread, LiveThreadOptions, RelayKind } from "./kind.ts";
 import { openShown } from "./opening.ts";
 
-/** Each edit brings a picture. */
+/** Shortest time between two edits of the message, in milliseconds; each edit uploads a picture. */
 const EDIT_MS = 3_000;
 
 export const browser: RelayKind = {

@@ -74,7 +74,7 @@ export interface News {
   readonly status: ThreadStatus;
   /** There is more to read at once. */
   readonly more: boolean;
-  /** What the sidecar calls the thread, if it says so. */
+  /** The thread's title at the sidecar, if the reply has it. */
   readonly title?: string | undefined;
 }
 

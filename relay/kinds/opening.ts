@@ -20,7 +20,7 @@ interface Shown<Reply> {
   editIntervalMs?: number;
   /** Each message stays known after it is confirmed. */
   keepsMessages?: boolean;
-  /** A file of the thread's messages; without it, an attachment. */
+  /** Reads a file that a message brings; by default it reads an attachment of the thread. */
   readFile?: (name: string) => Promise<OutgoingFile | undefined>;
   /** Told before a key of a person's goes in. */
   onKey?: () => void;

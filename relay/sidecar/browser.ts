@@ -5,7 +5,7 @@ import type { ThreadName } from "../../shared/ids.ts";
 import { browsers } from "../../shared/protocol/browsers.ts";
 import { findFile } from "./find-file.ts";
 
-/** The sidecar answers sooner, with the page on its way. */
+/** Longest wait for the sidecar, in milliseconds; it answers sooner, while the page may still load. */
 const TIMEOUT_MS = 30_000;
 
 export class VmBrowser {

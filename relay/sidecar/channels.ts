@@ -1,4 +1,4 @@
-/** Channels as the relay sees them, in the name of whoever asks. */
+/** Reads and changes channels at the sidecar, in the name of the person who asks. */
 import type { ChannelPlace, ChannelRow } from "../../shared/channel-api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { DiscordId } from "../../shared/ids.ts";

@@ -267,7 +267,7 @@ export class VmThread {
     return this.#client.answerAsk(this.threadId, requestId, answer);
   }
 
-  /** Other words for a message that was sent, or null. @param plain not all of them were typed by the person */
+  /** Gives a sent message other words; null takes it back. @param plain not all of them were typed by the person */
   amend(inputId: string, text: string | null, plain?: true): Promise<void> {
     return this.#client.amendInput(this.threadId, inputId, text, plain);
   }
@@ -308,7 +308,10 @@ export class VmThread {
     });
   }
 
-  /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
+  /**
+   * @returns the outcome in words if the thread is over, because nobody follows its transcript any more; otherwise
+   * undefined
+   */
   async undo(turnId: string): Promise<string | undefined> {
     return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId })).outcome;
   }

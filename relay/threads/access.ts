@@ -1,4 +1,4 @@
-/** Who may what in Discord, as the sidecar's rows say. The sidecar judges again whatever is asked of it. */
+/** Tells by the sidecar's rows who may do what in Discord. The sidecar judges each request again. */
 import { AppError } from "../../shared/errors.ts";
 import type { ToldPerson } from "../../shared/people-api.ts";
 import { type Grant, mayDo, type Right, type Role, refusalText, roleIn } from "../../shared/rights.ts";
@@ -6,23 +6,23 @@ import type { Vm } from "../sidecar/vm.ts";
 
 export interface AccessOptions {
   vm: Pick<Vm, "people">;
-  /** Who has a role by the relay's own settings: they count before the sidecar has been asked. */
+  /** The roles by the relay's own settings; they count until the sidecar has been asked. */
   people: readonly ToldPerson[];
-  /** The role of everybody has this id. */
+  /** The server's id, which is also the id of the role @everyone. */
   guildId: string;
-  /** The roles that a member of the server has; none if it is no member. @throws what Discord fails with */
+  /** The roles that a user has in the server; none if the user is no member. @throws what Discord fails with */
   findRoles: (userId: string) => Promise<readonly string[]>;
-  /** The channel of a Discord thread; the id itself if it is none that is known. */
+  /** The channel of a Discord thread; the id itself if no such thread is known. */
   channelOf: (placeId: string) => string;
 }
 
-/** Roles at Discord of so many people are kept in mind. */
+/** Most people whose roles at Discord are remembered. */
 const MAX_KNOWN = 10_000;
 
 export class Access {
   readonly #options: AccessOptions;
   #grants: readonly Grant[];
-  /** By user: their roles at Discord, as they were told last. */
+  /** The roles at Discord of each user, as Discord told them last. */
   readonly #roles = new Map<string, readonly string[]>();
 
   constructor(options: AccessOptions) {
@@ -30,12 +30,12 @@ export class Access {
     this.#grants = options.people;
   }
 
-  /** Reads anew who has which role. */
+  /** Reads again from the sidecar who has which role. */
   async refresh(): Promise<void> {
     this.#grants = await this.#options.vm.people.list();
   }
 
-  /** Discord tells which roles a person has, with what they do. */
+  /** Keeps the roles that Discord sends with a message or an interaction of a person. */
   note(userId: string, roles: readonly string[]): void {
     this.#roles.delete(userId);
     this.#roles.set(userId, [...roles, this.#options.guildId].sort());
@@ -50,7 +50,7 @@ export class Access {
       if (!this.#roles.has(userId)) this.note(userId, await this.#options.findRoles(userId));
   }
 
-  /** A role is gone at Discord: nobody has it any more, and what it gave is taken back. @throws AppError */
+  /** Forgets a role that is gone at Discord, and takes back at the sidecar what it gave. @throws AppError */
   async forgetRole(roleId: string): Promise<void> {
     for (const [userId, roles] of this.#roles)
       if (roles.includes(roleId)) this.#roles.set(userId, without(roles, roleId));
@@ -62,7 +62,7 @@ export class Access {
     await this.refresh();
   }
 
-  /** Undefined if nothing is known of the person. */
+  /** The person's roles at Discord; undefined if nothing is known of them. */
   rolesOf(userId: string): readonly string[] | undefined {
     return this.#roles.get(userId);
   }

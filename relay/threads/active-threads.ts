@@ -1,6 +1,7 @@
 /**
- * Discord allows a server 1,000 threads that are not archived, in all channels together. The bot counts them, and archives
- * its idle ones before there are as many: such a thread comes back with its next output or a person's next message.
+ * Discord allows a server 1,000 threads that are not archived, in all channels together. The bot counts them, and
+ * archives its idle ones before there are as many. Such a thread comes back with its next output or a person's next
+ * message.
  */
 import * as z from "zod";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
@@ -17,11 +18,14 @@ import type { Budget } from "../discord/budget.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { Threads } from "./threads.ts";
 
-/** Beyond this number idle ones are archived: people's own threads take their part of the 1,000 at any time. */
+/**
+ * Most active threads before the bot archives idle ones. People's own threads may need the rest of the 1,000 at any
+ * time.
+ */
 const MAX_ACTIVE = 900;
 /**
- * A thread without a message for so long is idle. Discord is told that it archives such a thread after this time, so that
- * the archived thread does not look as if a person had archived it.
+ * Time without a message after which a thread is idle, in minutes. The bot sets it as the auto-archive time of a thread
+ * that it archives, so that the thread does not look as if a person had archived it.
  */
 const IDLE_MINUTES = 60;
 
@@ -38,7 +42,7 @@ export interface ActiveThreadsOptions {
 export class ActiveThreads {
   readonly #options: ActiveThreadsOptions;
   readonly #active = new Map<DiscordId, ChannelInfo>();
-  /** Discord lets the bot archive none of these. */
+  /** The threads that Discord does not let the bot archive. */
   readonly #refused = new Set<DiscordId>();
   #isMakingRoom = false;
 
@@ -50,14 +54,14 @@ export class ActiveThreads {
     return this.#active.size;
   }
 
-  /** All that Discord lists. */
+  /** Replaces the known threads by all that Discord lists. */
   reset(channels: readonly ChannelInfo[]): void {
     this.#active.clear();
     for (const channel of channels) this.#active.set(channel.id, channel);
     this.#check();
   }
 
-  /** An event of the gateway, whichever. */
+  /** Takes any event of the gateway. */
   hear(name: string | undefined, data: unknown): void {
     switch (name) {
       case "MESSAGE_CREATE":
@@ -76,7 +80,7 @@ export class ActiveThreads {
       case "CHANNEL_DELETE":
         this.#noteDeleted(parse(idSchema, data).id);
         break;
-      default: // it moves no thread
+      default: // other events change no thread
     }
   }
 
@@ -93,7 +97,7 @@ export class ActiveThreads {
     if (known) this.#active.set(channel_id, { ...known, lastMessageId: id });
   }
 
-  /** A channel takes its threads along. */
+  /** Forgets a deleted channel's threads, which Discord deletes with it. */
   #noteDeleted(channelId: DiscordId): void {
     for (const { id, parentId } of this.#active.values()) if (parentId === channelId) this.#active.delete(id);
   }
@@ -117,12 +121,12 @@ export class ActiveThreads {
       log.warn({ count: this.count }, "many threads are active, and none of mine is idle");
     for (const id of idle) {
       if (this.#active.size <= MAX_ACTIVE) return;
-      // Somebody may have come in the meantime.
+      // Somebody may have become active there in the meantime.
       if (this.#active.has(id) && this.#isIdle(id)) await this.#archive(id);
     }
   }
 
-  /** Those first in which nothing runs, then those that were quiet for longest. */
+  /** Lists idle threads, those in which nothing runs first, and among equals those that were quiet for longest. */
   #listIdle(): DiscordId[] {
     const { threads } = this.#options;
     const runs = (id: DiscordId) => Number(threads.find(id)?.status === "running");

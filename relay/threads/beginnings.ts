@@ -37,7 +37,7 @@ export interface NewThread {
   userId: string;
   /** How an agent is to work. */
   agent?: NonNullable<CreateRequest["agent"]>;
-  /** The most that it may take of the machine. */
+  /** The most that the new thread may take of the machine. */
   budget?: Budget | undefined;
 }
 

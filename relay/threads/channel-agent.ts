@@ -1,4 +1,4 @@
-/** How the agents of a channel begin: as its settings have it, with the words of a message there. Pure. */
+/** Makes a channel's agents from its settings and from a message there. Pure. */
 import { ENGINE_NAMES } from "../../shared/agent/engines/engines.ts";
 import type { CreateRequest } from "../../shared/api.ts";
 import type { ChannelRow } from "../../shared/channel-api.ts";
@@ -34,7 +34,7 @@ export function agentOf(row: ChannelRow | undefined, asked: AskedAgent = {}): { 
 }
 
 /**
- * What an agent is asked first by a message of a channel, and the files that follow.
+ * Makes an agent's first words, and its files, from a message of a channel.
  * @throws AppError `invalid_request` if it says nothing
  */
 export function firstWordsOf(message: DiscordMessage, rules: ChannelRules) {

@@ -125,8 +125,8 @@ export class ChannelMessages {
   }
 
   /**
-   * What was written while the relay was away, or by a guest, is to be taken after all.
-   * @param letIn by whom, if not its writer
+   * Takes, after all, a message that was written while the relay was away, or by a guest.
+   * @param letIn the person who lets it in, if it is not its writer
    * @throws AppError
    */
   async takeAfterAll(messageId: DiscordId, letIn?: LetIn): Promise<void> {

@@ -238,7 +238,7 @@ export class Channel {
 
   /** Turns that have ended since the last look. While one runs, those before it can wait. */
   async #listEnds(thread: Thread | null, content: ChannelContent): Promise<ChannelThread["ends"]> {
-    // What an agent that speaks with a tool has to say, it says itself.
+    // An agent that speaks with a tool posts its messages itself.
     if (!thread || thread.voice !== undefined || thread.status === "running" || thread.status === "queued")
       return [];
     const { threadId } = thread;

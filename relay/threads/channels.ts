@@ -20,7 +20,7 @@ export interface ChannelsOptions extends Omit<ChannelOptions, "channelId" | "isM
   log: Log;
 }
 
-/** Lost, back and lost again within an hour, a channel is told once. */
+/** A channel that is lost, back and lost again within this time is announced once; in milliseconds. */
 const HOUR_MS = 3_600_000;
 
 /** One that is served. */
@@ -36,11 +36,11 @@ export interface ServedChannel {
   readonly isGone: boolean;
 }
 
-/** What the rows, and Discord, have said. */
+/** The changes that the sidecar's rows and Discord have brought. */
 export interface Refreshed {
-  /** Those in which a message does something from now on, and did nothing before. */
+  /** Channels in which a message does something from now on, and did nothing before. */
   on: readonly ServedChannel[];
-  /** Those that can be served again. */
+  /** Channels that can be served again. */
   back: readonly ServedChannel[];
 }
 
@@ -136,7 +136,8 @@ export class Channels {
       log.info({ channelId: id }, "a channel is not served any more");
       await channel.close();
     }
-    // Noted after it was told: a relay that dies in between tells it under the same name, which is told once.
+    // The loss is noted after it was announced. A relay that dies in between announces it again under the same name,
+    // which is posted once.
     await this.#tellLost(rows);
     for (const note of places) await note();
     const isOn = (one: ServedChannel | undefined) => one?.problem === null && one.row.mode !== "off";

@@ -23,7 +23,7 @@ export class Here {
     this.#options = options;
   }
 
-  /** @param userId who asks: it says what they may change */
+  /** @param userId the person who asks; the reply says what they may change */
   async show(channelId: DiscordId, vm: Vm, userId: string): Promise<Reply> {
     const { channels, access } = this.#options;
     const [row, { problem }, people] = await Promise.all([

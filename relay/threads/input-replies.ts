@@ -49,7 +49,7 @@ export class InputReplies {
     await this.#reply(message, thread, { name: `hidden.${message.id}`, text: HIDDEN });
   }
 
-  /** To somebody who may not write. */
+  /** Answers somebody who may not write. */
   async answer(message: DiscordMessage, thread: LiveThread, answer: Answer): Promise<void> {
     await this.#reply(message, thread, answer);
   }

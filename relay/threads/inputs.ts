@@ -201,8 +201,8 @@ export class Inputs {
   }
 
   /**
-   * What was written while the relay was away, or by a guest, is to go in after all.
-   * @param letIn by whom, if not its writer
+   * Sends in, after all, a message that was written while the relay was away, or by a guest.
+   * @param letIn the person who lets it in, if it is not its writer
    * @throws AppError
    */
   async sendAfterAll(threadId: DiscordId, messageId: DiscordId, letIn?: LetIn): Promise<void> {

@@ -1,10 +1,10 @@
-/** A message waits for a sidecar that does not answer. */
+/** Repeats work with a message while the sidecar does not answer. */
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadName } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 
-/** So long; the same message never goes in twice. */
+/** Time for which the work is repeated, in milliseconds; a message that is sent again never goes in twice. */
 const RETRY_MS = 2 * 60_000;
 
 /** @throws what the work throws, but for `unavailable` within two minutes */

@@ -62,7 +62,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   await Promise.all(
     open.map((thread) => recoverThread(options, thread, active.get(thread.threadId), found(thread.threadId))),
   );
-  // Of a channel that is lost nothing can be looked up; once it is back, its threads are looked up as all are.
+  // A lost channel's threads can't be looked up; once the channel is back, they are looked up as all others are.
   const isLost = (thread: Thread) => options.channels.find(channelIdOf(thread))?.isLost === true;
   const isAbsent = (thread: Thread): thread is ThreadInDiscord =>
     isInDiscord(thread) && !active.has(thread.threadId) && !isLost(thread);

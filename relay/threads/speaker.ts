@@ -52,7 +52,8 @@ export class Speaker {
 
   async #look(): Promise<void> {
     const { messages, state } = await this.#voice.listSpoken();
-    // The state does not change when one is said: what was not listed is asked for as soon as there is room.
+    // The state does not change when a message is said, so messages that were not listed are asked for as soon as there
+    // is room.
     const isMore = messages.length >= MAX_LISTED_SPOKEN;
     for (const message of messages.filter(({ id }) => !this.#open.has(id))) {
       this.#open.add(message.id);

@@ -12,14 +12,14 @@ import type { Channels } from "./channels.ts";
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
   channels: Pick<Channels, "say" | "poke" | "first" | "isGone" | "find">;
-  /** Looks at the channels at Discord: resolves once it is known, and told, which the bot can't serve. */
+  /** Looks at the channels at Discord. Resolves once those that the bot can't serve are known and announced. */
   refreshChannels: () => Promise<void>;
 }
 
 export class Threads {
   readonly #options: ThreadsOptions;
   readonly #live = new Map<string, LiveThread>();
-  /** What the names of threads are made of that nobody has named. */
+  /** The fields from which the names of threads are made that nobody has named. */
   readonly #made = new Map<string, Pick<Thread, "type" | "dir" | "command">>();
   /** Discord threads that we are making or ending right now. */
   readonly #busy = new Set<string>();
@@ -110,7 +110,7 @@ export class Threads {
     this.#onChanged();
   }
 
-  /** The bot may write in these channels again: what was refused there is shown now. */
+  /** Resumes the threads of channels in which the bot may write again. */
   onChannelsBack(channelIds: readonly DiscordId[]): void {
     for (const id of channelIds) this.#reported.delete(id);
     const paused = this.list().filter((live) => live.paused === FORBIDDEN);
@@ -122,7 +122,7 @@ export class Threads {
     if (back.length > 0) this.#onChanged();
   }
 
-  /** The sidecar has another name for a thread: its engine's. What a person has named keeps its name. */
+  /** Takes over the title that a thread's engine has given it. A title that a person has given stays. */
   noteTitle(live: LiveThread, title: string): void {
     if (title === "" || title === live.title || !this.#isMade(live, live.title)) return;
     live.title = title;
@@ -134,7 +134,7 @@ export class Threads {
     const live = this.#live.get(id);
     const title = cleanTitle(name ?? "");
     if (!live || title === "" || title === live.title) return;
-    // The relay was away when the thread got its name.
+    // The thread got its title while the relay was away, so Discord still shows the made one.
     if (this.#isMade(live, title) && !this.#isMade(live, live.title)) {
       this.#rename(live);
       return;
@@ -192,7 +192,8 @@ export class Threads {
     const place = channelId ?? channels.first;
     if (this.#reported.has(place)) return;
     this.#reported.add(place);
-    // Mostly it is the whole channel, of which another one is told with what the bot lacks there, if there is another.
+    // The bot mostly lacks permissions in the whole channel. The refresh then announces them in another channel, if
+    // there is one.
     await refreshChannels();
     if (channels.find(channelId)?.problem != null && channels.first !== place) return;
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;

@@ -8,7 +8,7 @@ import { MAX_HANDLE, type ToldPerson } from "../../shared/people-api.ts";
 
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
-  /** That the relay's settings name. */
+  /** The people that the relay's settings name. */
   people: readonly ToldPerson[];
   channel: FixedChannel;
   log: Log;

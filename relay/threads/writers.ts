@@ -1,4 +1,4 @@
-/** Who may write, and what they are told who may not. */
+/** Tells who may write, and makes the answers to people who may not. */
 import type { Right } from "../../shared/rights.ts";
 import type { LetIn } from "../actions/frame/action.ts";
 import type { Button } from "../actions/frame/controls.ts";
@@ -10,7 +10,7 @@ import type { Access } from "./access.ts";
 const GUEST = "✋ A guest wrote this. It waits until somebody who may write lets it in.";
 const VIEWER = "👀 You may look on here, not write. `/here` says who may.";
 
-/** @param placeId where it goes, if it was not written there */
+/** @param placeId the channel or thread that it goes to, if it was not written there */
 export function mayWrite(
   { may }: Pick<Access, "may">,
   message: DiscordMessage,
@@ -20,13 +20,13 @@ export function mayWrite(
   return isFromPerson(message, (userId) => may(userId, right, placeId));
 }
 
-/** What stands below a guest's message. */
+/** Makes the answer below a guest's message, with the button that lets it in. */
 export function proposal(message: DiscordMessage): Answer {
   const buttons = letInButton(message.id, editedAt(message));
   return { name: `guest.${message.id}`, text: GUEST, buttons };
 }
 
-/** What is said to somebody who may not write: to a viewer once in a thread, to a stranger nothing. */
+/** Makes the answer to somebody who may not write: a viewer gets it once in a thread, a stranger gets none. */
 export function answerToWriter(access: Pick<Access, "may">, message: DiscordMessage): Answer | undefined {
   if (mayWrite(access, message, "propose")) return proposal(message);
   if (mayWrite(access, message, "read"))
@@ -35,8 +35,8 @@ export function answerToWriter(access: Pick<Access, "may">, message: DiscordMess
 }
 
 /**
- * In the name of the person who lets it in, if somebody does.
- * @throws EditedSince if it is not what they looked at
+ * Puts a message in the name of the person who lets it in, if somebody does.
+ * @throws EditedSince if the message is not the one that they looked at
  */
 export function asLetIn(message: DiscordMessage, letIn: LetIn | undefined): DiscordMessage {
   if (!letIn) return message;
@@ -50,7 +50,7 @@ function editedAt({ edited_timestamp }: DiscordMessage): number {
 }
 
 export interface Answer {
-  /** Said once under it. */
+  /** The key of the answer: it is said once under one name. */
   name: string;
   text: string;
   buttons: readonly Button[];

@@ -124,7 +124,7 @@ export const fromAdapter = z.discriminatedUnion("type", [
   z.object({ type: z.literal("usage"), used: count, size: count, costUsd: z.number().optional() }),
   /** `seq` of the order that it follows; left out: the agent has changed it by itself. */
   z.object({ type: z.literal("mode"), modeId: str, seq: count.optional() }),
-  /** What the agent calls the conversation. */
+  /** The agent's title for the conversation. */
   z.object({ type: z.literal("title"), title: str }),
   z.object({ type: z.literal("compaction"), status: z.enum(["in_progress", "completed", "failed"]) }),
   z.object({

@@ -81,7 +81,7 @@ export class AcpSession implements EngineSession {
     const said = fromAdapter.parse(JSON.parse(this.#request.textAt(byte, bytes)));
     if (said.type !== "ask") return undefined;
     const { name, title, input, path } = said;
-    // An agent may tell no input: then its title is all that names the call.
+    // An agent may tell no input; then the title alone tells one call from another.
     return { name, input: input ?? { title }, ...(path !== undefined && { paths: [path] }) };
   }
 

@@ -7,7 +7,7 @@ import type { FromAdapter, Said } from "./protocol.ts";
 import { findModeOption } from "./session-modes.ts";
 
 const MAX_TITLE = 200;
-/** Opencode's name of a conversation that it has not named yet says when it began. */
+/** Opencode's placeholder title for a conversation that it has not named; a time follows it. */
 const BARE_TITLE = /^(?:new|child) session\b/i;
 /** A longer text is told in parts. */
 const MAX_TEXT = 256 * 1024;
@@ -72,7 +72,7 @@ export class Updates {
     }
   }
 
-  /** Agents say it again and again. */
+  /** Passes on a title if it is new; agents send the same one again and again. */
   #named(text: string): FromAdapter[] {
     const title = cleanTitle(text);
     if (title === "" || title === this.#title || BARE_TITLE.test(title)) return [];

@@ -59,7 +59,7 @@ async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProbl
   }
 }
 
-/** The person's own, and what the mounts of this moment show of the state folder in other places. */
+/** Gives the person's settings, and denies the paths at which the current mounts show the state folder. */
 function settingsFor(config: ThreadConfig): Settings {
   const { stateDir } = config.launch;
   const deny = stateDir === undefined ? [] : deniedPlaces(findOtherNames(stateDir));

@@ -30,7 +30,10 @@ export function deniedRules(stateDir: string | undefined): string[] {
   return DENIED.flatMap((pattern) => [`Read(/${root}/${pattern})`, `Edit(/${root}/${pattern})`]);
 }
 
-/** Places that show the state folder, or a part of it, under another name: nothing is to be worked on there. */
+/**
+ * Makes the rules that deny reading and editing where a mount shows the state folder, or a part of it, under another
+ * name.
+ */
 export function deniedPlaces(places: readonly { path: string; isFolder: boolean }[]): string[] {
   return places.flatMap(({ path, isFolder }) => {
     const pattern = `/${escaped(path)}${isFolder ? "/**" : ""}`;

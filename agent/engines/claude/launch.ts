@@ -80,7 +80,10 @@ export function planLaunch(
   };
 }
 
-/** A command that takes longer goes into the background: meanwhile an agent that hears a channel would be deaf. */
+/**
+ * An agent that hears a channel hears nothing while it waits for a command, so a command goes into the background after
+ * a minute.
+ */
 const HEARING_ENV: Env = { BASH_DEFAULT_TIMEOUT_MS: "60000", BASH_MAX_TIMEOUT_MS: "60000" };
 
 /** The person's own variables would stand above the flags. */

@@ -149,7 +149,10 @@ function requestLine(
   return { state: next, events: askEvents(parsed, fold, state.generation, config.dir, plan) };
 }
 
-/** The hook before a call tells in which directory it would run; a command's own `cd` holds for the next ones too. */
+/**
+ * Keeps the directory in which a call would run, as the hook before it says. A command's `cd` changes it for later
+ * calls.
+ */
 function noteFolder(
   state: ClaudeState,
   { callback_id, tool_use_id = "", input }: ClaudeRequest["request"],

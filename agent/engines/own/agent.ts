@@ -75,7 +75,7 @@ export class Agent {
     const calls = new Calls({
       ...{ history, output, pictures, requests, tools, where, env: commandEnv, modeId },
       hasGates: hasGateAt(start.config.agent.gates, "before_step", false),
-      // Whoever puts an ask aside knows the call by all that it is.
+      // The runner recognizes the call of an ask that it put aside by the whole call.
       tellsCalls: start.config.agent.voice !== undefined,
     });
     const system = systemPrompt(start.config, start.instructions);

@@ -104,7 +104,7 @@ export class Calls {
     if (requests.length > 0) output.say({ requests });
   }
 
-  /** The events by which all that is open of the newest answer ends because the turn was stopped. */
+  /** Makes the events that end the newest answer's open calls and asks when the turn was stopped. */
   stopped(): { events: EventBody[]; closed: { requestId: string }[] } {
     const open = this.#options.history.openCalls;
     const asks = open.flatMap(({ ask }) => (ask?.isOpen ? [ask] : []));
@@ -145,7 +145,7 @@ export class Calls {
     if (leave === undefined) return;
     if (!leave.goesOn) {
       const text = leave.text ?? DENIED;
-      // A gate's no comes by the same request as a lock's: the runner knows which it was.
+      // A gate and a lock refuse by the same request; the runner corrects the reason if it was a gate.
       const reason = isAsked ? "denied" : "locked";
       return output.say({
         events: [{ ...failed(call.callId, [textContent(text)]), reason }],
@@ -208,7 +208,7 @@ export class Calls {
     if (after.length > 0) output.say({ closed: verdicts });
   }
 
-  /** Undefined if the turn was stopped. */
+  /** Waits for the answer to a call's ask; undefined if the turn was stopped. */
   async #answerOf(call: Call, signal: AbortSignal): Promise<Leave | undefined> {
     const { history, requests } = this.#options;
     const { requestId } = call.ask ?? { requestId: "" };

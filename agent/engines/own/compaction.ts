@@ -8,7 +8,10 @@ import type { Turn } from "./turn.ts";
 
 /** Of its context, when the conversation is made shorter unasked. */
 const FULL = 0.8;
-/** The part of the context's length that a compaction which nobody asked for may leave: with more, the next one would soon be due. */
+/**
+ * Largest part of the context's length that an automatic compaction may leave; with more, the next one would soon be
+ * due.
+ */
 const LEFT = 0.7;
 /** After one that came to nothing, so many more things are said before the next. */
 const PAUSE_ITEMS = 4;

@@ -39,7 +39,7 @@ export interface Call {
 
 export interface CompactionState {
   isRunning: boolean;
-  /** The number of items at the last compaction that nobody had asked for and that saved too little. */
+  /** The number of items at the last automatic compaction that saved too little. */
   vainAt?: number;
 }
 

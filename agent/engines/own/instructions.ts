@@ -1,6 +1,6 @@
 /**
- * Reads the files by which a directory instructs agents: `AGENTS.md`, or `CLAUDE.md` where there is none, of the directory and of those above it
- * up to the repository's root. The model reads it with the system text, if a person trusts it.
+ * Reads the files by which a directory instructs agents: `AGENTS.md`, or `CLAUDE.md` if there is none, of the directory
+ * and of those above it up to the repository's root. The model reads it with the system text, if a person trusts it.
  */
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
@@ -13,7 +13,7 @@ import { textLines } from "../../trust/head.ts";
 /** The first of a directory counts. */
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 const MAX_ABOVE = 64;
-/** The most that all files may hold together: the model reads them at each call. */
+/** Largest size of all files together, in bytes; the model reads them at each call. */
 const MAX_BYTES = 64 * 1024;
 
 export type Instruction = { name: string } & (

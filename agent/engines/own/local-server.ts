@@ -1,4 +1,7 @@
-/** Notices two faults that a local model server does not report (a conversation cut at the front, calls written as text), so that the thread names each once. */
+/**
+ * Notices two faults that a local model server does not report, so that the thread names each once: a conversation cut
+ * at the front, and calls written as text.
+ */
 import type { ModelMessage } from "ai";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { formatCount } from "../../../shared/format-count.ts";

@@ -19,9 +19,9 @@ const env = Object.fromEntries(
 );
 
 const STANDARD_OUTPUT = 1;
-// The AI SDK writes its warnings to the standard output, where the runner reads lines of ours.
+// The AI SDK writes its warnings to the standard output, where the runner reads this program's lines.
 globalThis.AI_SDK_LOG_WARNINGS = false;
-/** Of an agent that hears a channel: a command that takes longer goes on in the background. */
+/** Time after which a command of an agent that hears a channel goes on in the background, in seconds. */
 const MAX_WAIT_SECONDS = 60;
 
 async function run(): Promise<void> {
@@ -44,7 +44,7 @@ async function run(): Promise<void> {
     env,
     commandEnv: withoutKeys(env),
     where: findWhere(config.dir, [attachments], stateDir, env["HOME"]),
-    // Whoever hears a channel is deaf while it waits for a command.
+    // An agent that hears a channel hears nothing while it waits for a command.
     makeTools: (onTasks) => makeTools(onTasks, config.agent.voice && MAX_WAIT_SECONDS),
     mcp,
     output,

@@ -13,7 +13,7 @@ export class Requests {
     this.#prefix = prefix;
   }
 
-  /** Nobody can answer, or ask, in advance by it. */
+  /** Makes an id that nobody can guess, so that no answer can be written before the request. */
   newId(): string {
     return `${this.#prefix}-${randomUUID()}`;
   }

@@ -146,7 +146,7 @@ export class OwnSession implements EngineSession {
   }
 }
 
-/** The program can't tell whether its call met a lock or a gate: it says that a lock held it. */
+/** Corrects the reason of a refusal: the program says `locked` also if a gate refused its call. */
 function trulyRefused(event: EventBody, { lockedOut = [] }: ThreadFold): EventBody {
   if (event.type !== "tool_call_update" || event.reason !== "locked") return event;
   const { toolCallId } = event;

@@ -62,8 +62,8 @@ export interface ActionContext {
     startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<DiscordId>;
   };
   /**
-   * Takes what was written in a channel, in the name of its writer or of who lets it in. Resolves to false if the channel
-   * is none that is served.
+   * Takes a message of a channel in the name of its writer, or of the person who lets it in. Resolves to false if the
+   * channel is not served.
    */
   channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId, letIn?: LetIn): Promise<boolean> };
   /** Changes a channel's settings; resolves to what is shown of it then. */
@@ -72,10 +72,10 @@ export interface ActionContext {
   log: Log;
 }
 
-/** Somebody lets in what a guest wrote. */
+/** A person's decision to let in a guest's message. */
 export interface LetIn {
   userId: string;
-  /** When the message was changed last, as it was offered; 0: never. */
+  /** Time of the last edit when the message was offered, in milliseconds since 1970; 0 if it was never edited. */
   editedMs: number;
 }
 
@@ -91,7 +91,7 @@ interface Definition<Value> {
   readonly name: string;
   /** The rest of an id, in this order. */
   readonly parts: { readonly [Key in keyof Value]: Part<Value[Key]> };
-  /** What a person needs to press it. */
+  /** The right that a person needs to press it. */
   readonly right: Right;
   readonly first: FirstAnswer;
   /** It is about a session: the sidecar's `not_found` means that this is over. */

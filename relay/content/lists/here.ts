@@ -16,7 +16,7 @@ import { directoryChoice, inlineCode } from "../../texts.ts";
 /** Two rows of Discord's: more are found by the completion of `dir`. */
 const MAX_DIRS = 10;
 const MAX_VALUE = 100;
-/** So many of each role. */
+/** Most people of each role that are named. */
 const MAX_NAMED = 8;
 
 const MODES: Record<ChannelMode, { label: string; text: string }> = {
@@ -34,7 +34,7 @@ export interface HereOptions {
   problem: string | null;
   /** That a newcomer may choose from. */
   dirs: readonly { dir: string; branch?: string | undefined; dirty?: boolean | undefined }[];
-  /** Who has a role in it. */
+  /** The people, and roles at Discord, that have a role in the channel. */
   people: readonly PersonRow[];
   /** Whether the person may change it. */
   mayChange: boolean;
@@ -106,7 +106,7 @@ function settingLines(row: ChannelRow): string[] {
   return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
 }
 
-/** The nearest ones, each with a mention that notifies nobody. */
+/** Names the first people of each role, each with a mention that notifies nobody. */
 function peopleLine(people: readonly PersonRow[]): string {
   const ofRole = (role: Role) => {
     const names = people

@@ -20,7 +20,7 @@ export const transcriptMarkSchema = z.object({
   seq: z.int().positive(),
   /** An activity that was too old to be edited ended with each of these events. */
   breaks: z.array(z.int()).default([]),
-  /** Entries that were left out, as too many waited: from the first event to the second. */
+  /** Ranges of entries that were left out because too many waited, each from its first event to its last. */
   skipped: z.array(z.tuple([z.int(), z.int()])).default([]),
   /** Messages that are not told again and have the thread's buttons below them. */
   placed: placedListSchema,
@@ -233,7 +233,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#seq = event.seq;
   }
 
-  /** What is left out decides about pages: the mark must know it. */
+  /** Leaves out old entries, and keeps the range for the mark: pages depend on it. */
   #skipOld(): void {
     const range = this.#story.skipOld(this.#listing.count);
     if (!range) return;

@@ -96,9 +96,9 @@ export interface Remark extends EntryBase {
 /** Messages that are left out, as more waited than Discord takes in reasonable time. */
 export interface Skipped extends EntryBase {
   kind: "skipped";
-  /** The last of them. */
+  /** The `seq` of the last entry that is left out. */
   readonly to: number;
-  /** How many messages of Discord they would have been. */
+  /** The number of Discord messages that they would have been. */
   messages: number;
 }
 

@@ -4,21 +4,21 @@ import { mayCarry, messagesOf } from "./render.ts";
 
 export type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since" | "reach"> : never) : never;
 
-/** Entries are left out from the first `seq` to the second. */
+/** The first and the last `seq` of entries that are left out. */
 export type SkippedRange = readonly [from: number, to: number];
 
-/** Discord takes about one message a second: more than these would not be read before they are old. */
+/** Most messages that may wait. Discord takes about one a second, so more would be old before they are read. */
 const MAX_WAITING = 1_000;
-/** If there are more, so many of the newest are told all the same. */
+/** The number of newest messages that are told all the same if more wait. */
 const KEPT_WAITING = 200;
 
 export class EntryList {
   readonly #entries: Entry[] = [];
   /** The newest entry, also when it is forgotten, and the newest that is worth the thread's buttons. */
   readonly #newest = new Map<"of all" | "carrier", Entry>();
-  /** Messages of all entries that may be left out. */
+  /** The number of messages of all entries that may be left out. */
   #waiting = 0;
-  /** An earlier process has left these out, and their entries are not all there yet. In order. */
+  /** Ranges that an earlier process has left out and whose entries are not all there yet, in order. */
   #pending: SkippedRange[];
 
   constructor(skipped: readonly SkippedRange[] = []) {
@@ -29,7 +29,7 @@ export class EntryList {
     return this.#entries;
   }
 
-  /** All but those that are about to be left out. */
+  /** The entries before the first range that is about to be left out. */
   get told(): readonly Entry[] {
     const [next] = this.#pending;
     if (!next) return this.#entries;
@@ -87,9 +87,9 @@ export class EntryList {
 
   /**
    * Leaves out entries if too many wait: one entry says how many messages they would have been. Asks, failures, files
-   * and marks are never left out, nor is what stands below the newest.
-   * @param listed the first entries, which stay: their messages may be on their way
-   * @returns what was left out; undefined if nothing was
+   * and marks are never left out, nor are the newest {@link KEPT_WAITING} messages.
+   * @param listed the number of first entries that stay: their messages may be on their way
+   * @returns the range that was left out; undefined if there was none
    */
   skipOld(listed: number): SkippedRange | undefined {
     if (this.#waiting <= MAX_WAITING || this.#pending.length > 0) return undefined;
@@ -101,14 +101,14 @@ export class EntryList {
     }
     const left = this.#entries.slice(listed, end).filter(maySkip);
     const [first, last] = [left[0], left.at(-1)];
-    // One that is left out already is no news.
+    // There is nothing new to leave out if all of these were left out before.
     if (!first || !last || left.every(({ kind }) => kind === "skipped")) return undefined;
     const to = last.kind === "skipped" ? last.to : last.seq;
     this.#skip(listed, end, [first.seq, to]);
     return [first.seq, to];
   }
 
-  /** What an earlier process left out is left out once all of it is there: something behind it is. */
+  /** Leaves out an earlier process's range once an event behind it shows that all its entries are there. */
   #skipPending(seq: number): void {
     for (let next = this.#pending[0]; next && next[1] < seq; next = this.#pending[0]) {
       const [from, to] = next;
@@ -135,13 +135,13 @@ export class EntryList {
   }
 }
 
-/** How many messages an entry adds to what may wait. What is never left out counts as nothing. */
+/** The number of messages by which an entry counts as waiting; an entry that is never left out counts 0. */
 function weightOf(entry: Entry): number {
   if (!maySkip(entry)) return 0;
   return entry.kind === "skipped" ? 1 : messagesOf(entry);
 }
 
-/** Whether people can do without it: nobody has to decide by it or to act on it. */
+/** Tells whether an entry may be left out: nobody has to decide by it or to act on it. */
 function maySkip(entry: Entry): boolean {
   if (entry.kind === "ask") return false;
   if (entry.kind !== "remark") return true;

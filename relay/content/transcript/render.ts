@@ -104,7 +104,7 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
   }
 }
 
-/** How many messages {@link renderEntry} makes of an entry, give or take the line below last words. */
+/** The number of messages that {@link renderEntry} makes of an entry, give or take the line below last words. */
 export function messagesOf(entry: Entry): number {
   if (entry.kind === "words") return entry.pages.length;
   return entry.kind === "skipped" ? entry.messages : 1;

@@ -50,7 +50,7 @@ export class Story {
 
   /**
    * @param isPrivate nothing that the agent writes or does is told: its asks, its ends and its failures are
-   * @param skipped what an earlier process has left out
+   * @param skipped the ranges that an earlier process has left out
    */
   constructor(isPrivate = false, skipped: readonly SkippedRange[] = []) {
     this.#isPrivate = isPrivate;
@@ -84,7 +84,7 @@ export class Story {
     for (const entry of entries) if (entry.kind === "ask") this.#asks.forget(entry);
   }
 
-  /** Leaves out what is too much for Discord, as {@link EntryList.skipOld} says. */
+  /** Leaves out entries that are too many for Discord, as {@link EntryList.skipOld} says. */
   skipOld(listed: number): SkippedRange | undefined {
     return this.#entries.skipOld(listed);
   }

@@ -43,9 +43,9 @@ export interface CommandContext {
 
 export interface Command {
   definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
-  /** Whether only the person who asked sees the answer. */
-  /** What a person needs to use it. */
+  /** The right that a person needs to use it. */
   right: Right | ((interaction: ChatInputCommandInteraction | AutocompleteInteraction) => Right);
+  /** Only the person who asked sees the answer. */
   isPrivate: boolean | ((interaction: ChatInputCommandInteraction) => boolean);
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
 }

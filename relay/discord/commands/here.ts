@@ -12,7 +12,7 @@ import { channelOf } from "./channel-here.ts";
 import { type Command, dirOption, USUAL } from "./command.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "./limit-options.ts";
 
-/** In place of a role. */
+/** The choice that takes a role away. */
 const NO_ROLE = "none";
 /** As long as the sidecar takes a name. */
 const MAX_NAME = 200;

@@ -15,7 +15,7 @@ import type { CommandContext } from "../command.ts";
 
 export interface Part {
   define: (part: SlashCommandSubcommandBuilder) => SlashCommandSubcommandBuilder;
-  /** What a person needs to use it. */
+  /** The right that a person needs to use it. */
   right: Right;
   isPrivate: boolean;
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
