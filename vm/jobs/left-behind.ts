@@ -1,10 +1,10 @@
 /** Ends the threads of runs that nobody needs any more. */
-import { isOpen } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
-import { job, type Principal } from "../../shared/principal.ts";
-import type { JobRunRow } from "../store/job-runs.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { outcomeOfAgent } from "./outcome.ts";
 
 const LOOK_EVERY_MS = 10 * 60_000;
 /** After its run. */
@@ -43,14 +43,18 @@ export class LeftBehind {
 
   /** Ends the threads of runs that are over for a day, but for the newest and those in which a person has written. */
   async look(): Promise<void> {
-    const { store, hasPerson, kill, log, now } = this.#options;
+    const { hasPerson, kill, log, now } = this.#options;
     let ended = 0;
-    for (const run of oldRuns(this.#openRuns(), now())) {
-      const { threadId, jobId } = run;
-      if (threadId === null || hasPerson(threadId)) continue;
-      if (ended++ === ENDED_AT_ONCE) return;
-      await kill(threadId, job(store.jobs.get(jobId).settings.name));
-      log.info({ run: run.run }, "the thread of an old run is ended");
+    for (const { threadId, by } of oldRuns(this.#list(), now())) {
+      if (ended === ENDED_AT_ONCE) return;
+      try {
+        if (hasPerson(threadId)) continue;
+        await kill(threadId, by);
+        ended += 1;
+        log.info({ threadId }, "the thread of an old run is ended");
+      } catch (error) {
+        log.error({ threadId, err: error }, "could not end the thread of an old run; trying again");
+      }
     }
   }
 
@@ -58,25 +62,48 @@ export class LeftBehind {
     clearInterval(this.#timer);
   }
 
-  /** The runs that have an open thread of their own; one that all runs of a job have is no run's. */
-  #openRuns(): JobRunRow[] {
+  /** The open threads that are a run's own; one into which a job writes is no run's. */
+  #list(): RunThread[] {
     const { store } = this.#options;
-    return store.threads.list("open").flatMap(({ threadId, createdBy, status }) => {
-      if (createdBy.kind !== "job" || !isOpen(status)) return [];
+    return store.threads.list("open").flatMap((thread) => {
+      const { threadId, createdBy: by, createdAt } = thread;
+      if (by.kind !== "job" || store.jobs.hasThread(threadId)) return [];
       const run = store.jobRuns.find(threadId);
-      const isShared = run && store.jobs.get(run.jobId).threadId === threadId;
-      return run && run.threadId === threadId && !isShared ? [run] : [];
+      const { jobId = null, endedAt = this.#restsSince(thread) } = run ?? {};
+      return [{ threadId, by, jobId, begunAt: run?.claimedAt ?? createdAt, endedAt }];
     });
+  }
+
+  /** With its job a run's row is removed: the thread says when it was over. */
+  #restsSince({ threadId, createdAt, endedAt }: StoredThread): number | null {
+    const { store } = this.#options;
+    const agent = store.agents.find(threadId);
+    if (!agent) return endedAt;
+    const turn = store.steps.findLastTurn(threadId);
+    if (!outcomeOfAgent(agent.fold, threadId, turn)) return null;
+    const at = turn?.endedAt ?? turn?.startedAt;
+    return at ? Date.parse(at) : createdAt;
   }
 }
 
-/** Of each job all but the newest ones, if they are over long enough. Pure. */
-export function oldRuns(runs: readonly JobRunRow[], nowMs: number): JobRunRow[] {
-  const newestFirst = [...runs].sort((one, other) => other.claimedAt - one.claimedAt);
+export interface RunThread {
+  threadId: ThreadId;
+  /** Its job. */
+  by: Principal;
+  /** Null if the job was removed. */
+  jobId: number | null;
+  begunAt: number;
+  /** Null while the run goes on. */
+  endedAt: number | null;
+}
+
+/** Of each job all but the newest ones, and of a removed job all, if they are over long enough. Pure. */
+export function oldRuns(runs: readonly RunThread[], nowMs: number): RunThread[] {
+  const newestFirst = [...runs].sort((one, other) => other.begunAt - one.begunAt);
   const counts = new Map<number, number>();
   return newestFirst.filter(({ jobId, endedAt }) => {
-    const place = counts.get(jobId) ?? 0;
-    counts.set(jobId, place + 1);
+    const place = jobId === null ? KEPT_THREADS : (counts.get(jobId) ?? 0);
+    if (jobId !== null) counts.set(jobId, place + 1);
     return place >= KEPT_THREADS && endedAt !== null && nowMs - endedAt > KEPT_MS;
   });
 }

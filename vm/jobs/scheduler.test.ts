@@ -254,6 +254,29 @@ test("the thread of a run is ended a day after it, but for the newest twenty and
   expect(ended.sort()).toEqual([world.begun[0], world.begun[2]].sort());
 });
 
+test("the threads of a removed job are ended too, and one that can't be ended holds up no other", async () => {
+  const ended: string[] = [];
+  const left = new LeftBehind({
+    store: world.store,
+    hasPerson: (threadId) => world.store.inputs.hasAny(threadId),
+    kill: async (threadId) => {
+      if (threadId === world.begun[2]) throw new Error("tmux does not answer");
+      ended.push(threadId);
+    },
+    ...{ now: () => world.nowMs, log: createLog("vm", "silent") },
+  });
+  await world.add({ when: { type: "every", seconds: 60 }, overlap: "allow" });
+  for (let at = 0; at < 4; at++) await world.pass(MINUTE);
+  for (const run of world.begun.slice(0, 3)) await world.end(run);
+  world.jobs.remove("nightly");
+  await left.look();
+  expect(ended).toEqual([]);
+  world.nowMs += 25 * HOUR;
+  await left.look();
+  // The command of the fourth still runs.
+  expect(ended.sort()).toEqual(world.begun.slice(0, 2).sort());
+});
+
 test("what should have begun some minutes ago is overdue", async () => {
   await world.add({});
   world.nowMs += 11 * MINUTE;
