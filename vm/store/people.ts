@@ -6,9 +6,10 @@ import {
   type RoleRequest,
   type ToldPerson,
 } from "../../shared/people-api.ts";
+import { rolesAnywhere } from "../../shared/rights.ts";
 import type { Database } from "./database.ts";
 
-/** Of so many people is kept what they are called and which roles they have at Discord. */
+/** Of so many people is kept what they are called and which roles they have at Discord; of more, the latest. */
 const MAX_KNOWN = 10_000;
 /** A role in all channels. */
 const ALL = "";
@@ -44,15 +45,17 @@ export class PeopleTable {
   readonly #remove;
   readonly #list;
   readonly #putKnown;
-  readonly #prune;
+  readonly #forget;
+  readonly #maxKnown: number;
   readonly #onChange: () => void;
   /** Asked for each request that is made in a person's name. */
   #grants: readonly PersonRow[] = [];
   readonly #known: Map<string, Known>;
 
   /** @param onChange is told that somebody's role is another one now. */
-  constructor(db: Database, onChange: () => void) {
+  constructor(db: Database, onChange: () => void, maxKnown = MAX_KNOWN) {
     this.#db = db;
+    this.#maxKnown = maxKnown;
     this.#onChange = onChange;
     this.#clearFixed = db.prepare("DELETE FROM grants WHERE is_fixed = 1");
     this.#put = db.prepare(
@@ -69,10 +72,8 @@ export class PeopleTable {
       `INSERT INTO people (id, handle, roles) VALUES (@id, @handle, @roles)
        ON CONFLICT DO UPDATE SET handle = @handle, roles = @roles`,
     );
-    this.#prune = db.prepare(
-      `DELETE FROM people WHERE rowid IN (SELECT rowid FROM people ORDER BY rowid DESC LIMIT -1 OFFSET ${MAX_KNOWN})`,
-    );
-    const known = knownSchema.parse(db.prepare("SELECT id, handle, roles FROM people").all());
+    this.#forget = db.prepare("DELETE FROM people WHERE id = ?");
+    const known = knownSchema.parse(db.prepare("SELECT id, handle, roles FROM people ORDER BY rowid").all());
     this.#known = new Map(
       known.map(({ id, handle, roles }) => [id, { handle, roles: rolesSchema.parse(JSON.parse(roles)) }]),
     );
@@ -94,9 +95,10 @@ export class PeopleTable {
     return this.#known.get(discordId)?.handle ?? undefined;
   }
 
-  /** A person acts, and has these roles at Discord. */
+  /** A person acts, and has these roles at Discord. Of somebody to whom they give nothing here nothing is kept. */
   noteRoles(discordId: string, roles: readonly string[]): void {
     const before = this.#known.get(discordId);
+    if (!before && rolesAnywhere(this.#grants, { id: discordId, roles }).length === 0) return;
     if (JSON.stringify(before?.roles ?? []) === JSON.stringify(roles)) return;
     this.#note(discordId, { handle: before?.handle ?? null, roles });
   }
@@ -127,8 +129,12 @@ export class PeopleTable {
 
   #note(id: string, known: Known): void {
     this.#putKnown.run({ id, handle: known.handle, roles: JSON.stringify(known.roles) });
-    if (!this.#known.has(id) && this.#known.size >= MAX_KNOWN) this.#prune.run();
     this.#known.set(id, known);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= this.#maxKnown) break;
+      this.#forget.run(oldest);
+      this.#known.delete(oldest);
+    }
     this.#grants = this.#read();
   }
 
