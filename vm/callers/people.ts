@@ -51,6 +51,26 @@ export class People {
     return discordId === undefined || mayDo(this.#roleOf(discordId, channelId), right);
   }
 
+  /**
+   * Those of a list that somebody may read, in its order. Each channel is judged once.
+   * @param channelOf as `channelId` of {@link may}; asked for no item if the list is nobody's in Discord
+   */
+  filterReadable<T>(
+    principal: Principal,
+    items: readonly T[],
+    channelOf: (item: T) => string | undefined,
+  ): T[] {
+    const discordId = this.#personOf(principal);
+    if (discordId === undefined) return [...items];
+    const judged = new Map<string | undefined, boolean>();
+    return items.filter((item) => {
+      const channelId = channelOf(item);
+      const may = judged.get(channelId) ?? mayDo(this.#roleOf(discordId, channelId), "read");
+      judged.set(channelId, may);
+      return may;
+    });
+  }
+
   /** As {@link may}, in any channel. */
   mayAnywhere(principal: Principal, right: Right): boolean {
     const discordId = this.#personOf(principal);

@@ -14,12 +14,14 @@ const rowSchema = z
     ({ channel_id, after, parent_id }): Home => ({ channelId: channel_id, after, parentId: parent_id }),
   );
 const namesSchema = z.array(z.object({ channel_id: knownDiscordId, thread_id: knownThreadId }));
+const parentsSchema = z.array(z.object({ thread_id: knownThreadId, parent_id: knownDiscordId }));
 const idSchema = z.object({ thread_id: knownThreadId }).transform(({ thread_id }) => thread_id);
 
 export class HomeTable {
   readonly #find;
   readonly #findThread;
   readonly #findThreads;
+  readonly #listParents;
   readonly #homeless;
   readonly #want;
   readonly #setAfter;
@@ -35,6 +37,7 @@ export class HomeTable {
     this.#findThreads = db.prepare(
       "SELECT channel_id, thread_id FROM homes WHERE channel_id IN (SELECT value FROM json_each(?))",
     );
+    this.#listParents = db.prepare("SELECT thread_id, parent_id FROM homes WHERE parent_id IS NOT NULL");
     this.#homeless = db.prepare(
       `SELECT thread_id FROM homes JOIN threads USING (thread_id)
        WHERE channel_id IS NULL AND is_made = 1 AND status NOT IN ('killed', 'lost')
@@ -62,6 +65,12 @@ export class HomeTable {
   findThreads(channelIds: readonly string[]): Map<string, ThreadId> {
     const rows = namesSchema.parse(this.#findThreads.all(JSON.stringify(channelIds)));
     return new Map(rows.map(({ channel_id, thread_id }) => [channel_id, thread_id]));
+  }
+
+  /** The channel of each thread that has one. */
+  listParents(): Map<ThreadId, DiscordId> {
+    const rows = parentsSchema.parse(this.#listParents.all());
+    return new Map(rows.map(({ thread_id, parent_id }) => [thread_id, parent_id]));
   }
 
   /** Open threads that want a Discord thread, the oldest first. */

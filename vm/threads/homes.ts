@@ -18,6 +18,7 @@ import {
   type ThreadName,
   threadIdSchema,
 } from "../../shared/ids.ts";
+import { lazy } from "../../shared/lazy.ts";
 import type { Store } from "../store/store.ts";
 
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
@@ -43,6 +44,12 @@ export class Homes {
   /** The channel that a thread is in, or is to be made in; undefined if nobody has said. */
   channelOf(threadId: ThreadId): DiscordId | undefined {
     return this.#store.homes.find(threadId)?.parentId ?? undefined;
+  }
+
+  /** As {@link channelOf}, for all of a list in one look, which is taken when the first is asked for. */
+  channelsOf(): (item: { threadId: ThreadId }) => DiscordId | undefined {
+    const parents = lazy(() => this.#store.homes.listParents());
+    return ({ threadId }) => parents().get(threadId);
   }
 
   /**

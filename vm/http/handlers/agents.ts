@@ -16,8 +16,8 @@ export interface AgentServices {
   agents: Agents;
   merges: Merges;
   outputs: Outputs;
-  homes: Pick<Homes, "channelOf">;
-  people: Pick<People, "may">;
+  homes: Pick<Homes, "channelsOf">;
+  people: Pick<People, "filterReadable">;
 }
 
 export function agentHandlers({
@@ -29,9 +29,7 @@ export function agentHandlers({
 }: AgentServices): Handlers<typeof routes> {
   return {
     listInbox: ({ query, by }) => ({
-      items: agents
-        .listInbox(query)
-        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+      items: people.filterReadable(by, agents.listInbox(query), homes.channelsOf()),
     }),
     readTranscript: ({ params, query, response }) =>
       outputs.readTranscript(params.id, query, whileOpen(response)),
@@ -57,7 +55,7 @@ export function askHandlers({
 }: Pick<AgentServices, "agents" | "homes" | "people">): Handlers<typeof askRoutes> {
   return {
     listAll: ({ by }) => ({
-      asks: agents.listAsks().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+      asks: people.filterReadable(by, agents.listAsks(), homes.channelsOf()),
     }),
     list: ({ params }) => ({ asks: agents.listAsks(params.id) }),
     answer: async ({ params, body, by }) => {

@@ -10,7 +10,7 @@ import type { Handlers } from "./handler.ts";
 
 export interface JobServices {
   homes: Pick<Homes, "channelOf">;
-  people: Pick<People, "may">;
+  people: Pick<People, "filterReadable">;
   jobs: Jobs;
   jobNews: Pick<JobNews, "list" | "setTold">;
   hookTests: Pick<HookTests, "send">;
@@ -26,7 +26,7 @@ export function jobHandlers({
   return {
     create: ({ body, by }) => jobs.create(body, by),
     list: ({ by }) => ({
-      jobs: jobs.list().filter((job) => people.may(by, "read", placeOfJob(job, homes))),
+      jobs: people.filterReadable(by, jobs.list(), (job) => placeOfJob(job, homes)),
     }),
     preview: ({ body }) => jobs.preview(body.when),
     get: ({ params }) => jobs.get(params.job),

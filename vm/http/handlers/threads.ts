@@ -21,8 +21,8 @@ export interface ThreadServices {
   threadDetails: ThreadDetails;
   directives: Directives;
   lastWords: LastWordsReader;
-  homes: Pick<Homes, "resolve" | "channelOf">;
-  people: Pick<People, "may">;
+  homes: Pick<Homes, "resolve" | "channelsOf">;
+  people: Pick<People, "filterReadable">;
   /** As `killThread`. */
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
@@ -51,12 +51,10 @@ export function threadHandlers({
     },
     branch: ({ params, body, by }) => branches.branch(params.id, body, by),
     list: ({ query, by }) => ({
-      threads: threads
-        .list(query.status)
-        .filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+      threads: people.filterReadable(by, threads.list(query.status), homes.channelsOf()),
     }),
     listLastWords: ({ by }) => ({
-      threads: lastWords.list().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+      threads: people.filterReadable(by, lastWords.list(), homes.channelsOf()),
     }),
     get: ({ params }) => threadDetails.get(params.id),
     setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),
