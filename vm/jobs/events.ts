@@ -4,6 +4,7 @@
  */
 import { causesNow, joinCauses } from "../../shared/agent/fold-causes.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { job } from "../../shared/principal.ts";
 import { linesOf } from "../events/frames.ts";
@@ -49,7 +50,7 @@ export class JobEvents {
 
   /** Call it before a job of events becomes active: what came until now is not for it. */
   settle(): void {
-    while (this.#look(this.#wanted));
+    while (this.#look());
   }
 
   /** Jobs of events were made or resumed. */
@@ -72,22 +73,24 @@ export class JobEvents {
     if (this.#isClosed || this.#timer) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#wanted = typesOf(this.#options.store.jobs.listOfEvents());
-      if (this.#look(this.#wanted)) this.#plan(0);
+      if (this.#look()) this.#plan(0);
     }, ms).unref();
   }
 
   /** @returns whether there is more to look at */
-  #look(types: ReadonlySet<string>): boolean {
+  #look(): boolean {
     const { store, log, onFound } = this.#options;
     try {
+      const jobs = store.jobs.listOfEvents();
+      this.#wanted = typesOf(jobs);
       const newest = store.events.newest();
       const after = store.jobs.eventsRead();
-      const rows = types.size > 0 ? store.events.listOfTypes([...types], after, newest, LOOKED_AT_ONCE) : [];
+      const rows =
+        jobs.length > 0 ? store.events.listOfTypes([...this.#wanted], after, newest, LOOKED_AT_ONCE) : [];
       const isMore = rows.length === LOOKED_AT_ONCE;
       const end = isMore ? (rows.at(-1)?.eventId ?? newest) : newest;
       const names = store.transaction(() => {
-        const found = this.#match(rows);
+        const found = this.#match(rows, jobs);
         store.jobs.setEventsRead(end);
         return found;
       });
@@ -101,17 +104,16 @@ export class JobEvents {
   }
 
   /** @returns the jobs for which something waits now */
-  #match(rows: readonly EventRow[]): string[] {
+  #match(rows: readonly EventRow[], jobs: readonly JobRow[]): string[] {
     if (rows.length === 0) return [];
     const { store, transcript, tagsOf, now } = this.#options;
     const lines = linesOf(rows, transcript);
     const found = new Map<JobRow, Found>();
     const names = new Map<ThreadId, string>();
-    const jobs = store.jobs.listOfEvents();
     for (const [index, row] of rows.entries()) {
-      const json = once(() => jsonOf(lines[index]));
-      const seen = { row, tags: once(() => tagsOf(row.threadId)), json };
-      const causes = once(() => this.#causesOf(row));
+      const json = lazy(() => jsonOf(lines[index]));
+      const seen = { row, tags: lazy(() => tagsOf(row.threadId)), json };
+      const causes = lazy(() => this.#causesOf(row));
       for (const one of jobs) {
         const { when } = one.settings;
         if (when.type !== "event" || !isMeant(when, seen)) continue;
@@ -171,12 +173,4 @@ function typesOf(rows: readonly JobRow[]): Set<string> {
 
 function jsonOf(line: string | undefined): Json {
   return line === undefined ? undefined : parseBody(Buffer.from(line));
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
