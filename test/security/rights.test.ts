@@ -327,6 +327,36 @@ test("API caller", async () => {
   await give({ id: people.viewer, role: "viewer", channelId });
 });
 
+test("who may read one channel alone starts no job by events of another, or of all", async () => {
+  const person = people.viewer;
+  await give({ id: person, role: "maker", channelId: open });
+  await give({ id: person, role: null, channelId });
+  const { driver } = all.discord;
+  const prompt = script("Hi", { text: "Hello." });
+  const used = await driver.command(people.owner, open, "agent", { prompt }).reply();
+  const mine = /<#(\d+)>/.exec(used.content)?.[1] ?? "";
+  const add = (when: object) =>
+    api(person, "POST", "/jobs", {
+      name: "spy",
+      when: { type: "event", events: ["thread_status"], ...when },
+      what: { type: "input", threadId: mine, text: "Look." },
+    });
+  const inOther = await add({ threadId: thread });
+  expect([inOther.status, inOther.text]).toEqual([403, expect.stringMatching(REFUSAL)]);
+  const ofAll = await add({});
+  expect([ofAll.status, ofAll.text]).toEqual([403, expect.stringMatching(REFUSAL)]);
+  await give({ id: person, role: "maker", channelId: null });
+  expect((await add({})).status).toBe(201);
+  // What was given at its making can be taken back: the job then begins nothing.
+  expect(await api(person, "GET", "/jobs/spy")).toMatchObject({ status: 200 });
+  await give({ id: person, role: null, channelId: null });
+  const run = await api(undefined, "POST", "/jobs/spy/run", {});
+  expect([run.status, run.text]).toEqual([400, expect.stringContaining("may no longer")]);
+  await api(undefined, "DELETE", "/jobs/spy");
+  await api(undefined, "POST", `/thread/${mine}/kill`, {});
+  for (const here of [channelId, open]) await give({ id: person, role: "viewer", channelId: here });
+});
+
 test("MCP: an agent may what the person may who began it", async () => {
   const person = people.maker;
   const { driver } = all.discord;

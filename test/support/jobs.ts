@@ -122,8 +122,9 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     });
     const tell = async (threadId: string, sentence: string) =>
       void world.told.push(`${threadId}: ${sentence}`);
+    const people = { judge: () => undefined };
     const jobs = new Jobs({
-      ...{ store, homes, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now, tell },
+      ...{ store, homes, people, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now, tell },
     });
     Object.assign(world, { store: real, jobs, scheduler, news, events, feed });
   };

@@ -71,12 +71,6 @@ export class People {
     });
   }
 
-  /** As {@link may}, in any channel. */
-  mayAnywhere(principal: Principal, right: Right): boolean {
-    const discordId = this.#personOf(principal);
-    return discordId === undefined || this.#anywhere(discordId).some((role) => mayDo(role, right));
-  }
-
   /** @throws AppError `forbidden`, which says who could */
   judge(principal: Principal, right: Right, channelId: string | undefined): void {
     const discordId = this.#personOf(principal);

@@ -9,6 +9,7 @@ import { jobRequestSchema } from "../../shared/jobs/job.ts";
 import { isClock, type When } from "../../shared/jobs/when.ts";
 import type { Principal } from "../../shared/principal.ts";
 import { printPrincipal } from "../../shared/principal.ts";
+import type { People } from "../callers/people.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
@@ -19,7 +20,7 @@ import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { whyGone } from "./maker.ts";
 import { handRunName, threadOf } from "./names.ts";
-import { placeOfJob } from "./place.ts";
+import { placeOfEvents, placeOfJob } from "./place.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
 import { type Scheduler, scheduledOf } from "./scheduler.ts";
@@ -36,6 +37,7 @@ const MAX_OF_ONE = 100;
 export interface JobsOptions {
   store: Store;
   homes: Pick<Homes, "resolve" | "channelOf">;
+  people: Pick<People, "judge">;
   targets: Targets;
   runs: Runs;
   scheduler: Scheduler;
@@ -57,14 +59,15 @@ export class Jobs {
 
   /**
    * @param notice what the thread that makes it is told; a kill loses it no more than the job
-   * @throws AppError that names the field and says what would fit
+   * @throws AppError that names the field and says what would fit; `forbidden` if they may not read the events it is for
    */
   async create(request: JobRequest, by: Principal, notice?: string): Promise<Job> {
-    const { store, homes, targets, scheduler, hooks, events, now } = this.#options;
+    const { store, homes, people, targets, scheduler, hooks, events, now } = this.#options;
     const { what, paused, ...sent } = jobRequestSchema().parse(request);
     const nowMs = now();
     this.#checkRoom(sent.name, by);
     const when = this.#withThread(parseWhen(sent.when, { nowMs, zone: machineZone() }));
+    if (when.type === "event") people.judge(by, "read", placeOfEvents(when, homes));
     const named = what.type === "input" ? { ...what, threadId: homes.resolve(what.threadId) } : what;
     const settings: JobSettings = { ...sent, when, what: named };
     const first = isClock(when) ? nextDue({ when, madeAt: nowMs }, nowMs) : null;

@@ -1,4 +1,5 @@
 /** Where a job is: who may change it, and whether its maker may still, is judged there. */
+import type { EventWhen } from "../../shared/jobs/event.ts";
 import type { JobSettings } from "../../shared/jobs/job.ts";
 import type { Homes } from "../threads/homes.ts";
 import { threadOf } from "./names.ts";
@@ -9,4 +10,15 @@ export function placeOfJob(
   homes: Pick<Homes, "channelOf">,
 ): string | undefined {
   return what.type === "input" ? homes.channelOf(threadOf(what.threadId)) : undefined;
+}
+
+/**
+ * Where the events are that start a job: its maker must be allowed to read there, since the run is told of them.
+ * @returns undefined of events of all threads, which are in all channels
+ */
+export function placeOfEvents(
+  { threadId }: Pick<EventWhen, "threadId">,
+  homes: Pick<Homes, "channelOf">,
+): string | undefined {
+  return threadId === undefined ? undefined : homes.channelOf(threadOf(threadId));
 }

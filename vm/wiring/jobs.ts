@@ -9,7 +9,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { usualProgram } from "../agents/launch.ts";
-import { peopleOf } from "../callers/people.ts";
+import { type People, peopleOf } from "../callers/people.ts";
 import { Reader } from "../hooks/reader.ts";
 import { HookSecrets } from "../hooks/secrets.ts";
 import type { Metrics } from "../http/metrics.ts";
@@ -23,12 +23,13 @@ import { Jobs } from "../jobs/jobs.ts";
 import { LeftBehind } from "../jobs/left-behind.ts";
 import { threadOf } from "../jobs/names.ts";
 import { JobNews } from "../jobs/news.ts";
-import { placeOfJob } from "../jobs/place.ts";
+import { placeOfEvents, placeOfJob } from "../jobs/place.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Setting } from "./setting.ts";
 import type { Common, Operations } from "./threads.ts";
 
@@ -69,9 +70,8 @@ export function createJobs(
     if (status !== "claimed") metrics.jobRuns.inc({ outcome: status });
   };
   const jobNews = new JobNews(common);
-  const mayStill = ({ createdBy, settings }: JobRow) =>
-    people.may(createdBy, "jobs", placeOfJob(settings, common.homes)) &&
-    (createdBy.kind !== "thread" || isThere(createdBy.threadId));
+  const mayStill = (row: JobRow) =>
+    hasRights(row, people, homes) && (row.createdBy.kind !== "thread" || isThere(row.createdBy.threadId));
   const runs = new Runs({ ...common, targets, news: jobNews, mayStill, onEnd });
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
@@ -89,6 +89,7 @@ export function createJobs(
   const jobs = new Jobs({
     ...common,
     ...operations,
+    people,
     targets,
     runs,
     scheduler,
@@ -116,6 +117,13 @@ export function createJobs(
     });
   };
   return { jobs, jobNews, hookTests, hooks, wake, start };
+}
+
+/** Whether a job's maker still may what it does: the table of roles may have changed since. */
+function hasRights({ createdBy, settings }: JobRow, people: People, homes: Homes): boolean {
+  const { when } = settings;
+  if (when.type === "event" && !people.may(createdBy, "read", placeOfEvents(when, homes))) return false;
+  return people.may(createdBy, "jobs", placeOfJob(settings, homes));
 }
 
 /** A terminal of a run gets nothing but what somebody types. */
