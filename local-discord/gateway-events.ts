@@ -1,7 +1,7 @@
 /** Events of the world → gateway dispatches: name, intent that is needed, and what the bot gets to see. */
 import { interactionWire } from "./interactions.ts";
 import type { World, WorldEvent } from "./state.ts";
-import { isThread, type Message } from "./types.ts";
+import { isThread, type Message, type Role } from "./types.ts";
 import {
   canView,
   channelWire,
@@ -82,9 +82,9 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     case "reaction-remove":
       return reactionDispatch(world, event);
     case "role-create":
-      return plain("GUILD_ROLE_CREATE", Intent.guilds, { guild_id, role: roleWire(event.role) });
+    case "role-update":
     case "role-delete":
-      return plain("GUILD_ROLE_DELETE", Intent.guilds, { guild_id, role_id: event.role.id });
+      return roleDispatch(guild_id, event.type, event.role);
     case "member-add":
     case "member-update":
     case "member-remove":
@@ -100,6 +100,14 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     default:
       return event satisfies never;
   }
+}
+
+/** Every bot with the intent for servers hears of all roles. */
+function roleDispatch(guild_id: string, type: string, role: Role): Dispatch[] {
+  const isDeleted = type === "role-delete";
+  const name = { "role-create": "CREATE", "role-update": "UPDATE", "role-delete": "DELETE" }[type];
+  const data = { guild_id, ...(isDeleted ? { role_id: role.id } : { role: roleWire(role) }) };
+  return [{ name: `GUILD_ROLE_${name}`, intent: Intent.guilds, data: () => data }];
 }
 
 function messageDispatch(world: World, name: string, message: Message, extra: Wire = {}): Dispatch[] {

@@ -133,6 +133,7 @@ function findPageEvent(world: World, event: WorldEvent): PageEvent | undefined {
       if (event.userId === you || !seesChannel(world, event.channelId)) return undefined;
       return { type: "typing", channelId: event.channelId, userId: event.userId };
     case "role-create":
+    case "role-update":
     case "role-delete":
       return { type: "roles", roles: seenRoles(world) };
     case "member-add":

@@ -1,7 +1,7 @@
 /** Acts from a test as somebody who manages the server's roles and members. */
 import { deny } from "./channels.ts";
 import type { PermissionName } from "./permissions.ts";
-import { addMember, createRole, deleteRole, removeMember, setRoles } from "./roles.ts";
+import { addMember, allowRole, createRole, deleteRole, removeMember, setRoles } from "./roles.ts";
 import type { SeenRole } from "./seen.ts";
 import type { World } from "./state.ts";
 import type { Snowflake } from "./types.ts";
@@ -14,9 +14,14 @@ export class RoleDriver {
   }
 
   /** @throws DiscordError 30005 */
-  create(name: string): SeenRole {
-    const { id } = createRole(this.#world, name);
+  create(name: string, allowed: readonly PermissionName[] = []): SeenRole {
+    const { id } = createRole(this.#world, name, allowed);
     return { id, name };
+  }
+
+  /** Sets the permissions that a role gives. @throws DiscordError 10011 */
+  allow(roleId: Snowflake, allowed: readonly PermissionName[]): void {
+    allowRole(this.#world, roleId, allowed);
   }
 
   /** Takes a role away from all who have it. @throws DiscordError 10011, 50028 */

@@ -99,15 +99,21 @@ it("a bot hears of roles, of nobody's but its own, and of nobody who comes or go
   const { driver, applicationId } = rest.discord;
   const seen = await asBot(async (events) => {
     const role = driver.roles.create("on call");
+    driver.roles.allow(role.id, ["manageMessages"]);
     driver.roles.give(robin(), role.id);
     driver.roles.leave(robin());
     driver.roles.join(robin());
     driver.roles.give(applicationId, role.id);
     driver.roles.delete(role.id);
-    return events(3);
+    return events(4);
   });
   const names = seen.map(({ name }) => name);
-  expect(names).toEqual(["GUILD_ROLE_CREATE", "GUILD_MEMBER_UPDATE", "GUILD_ROLE_DELETE"]);
+  expect(names).toEqual([
+    "GUILD_ROLE_CREATE",
+    "GUILD_ROLE_UPDATE",
+    "GUILD_MEMBER_UPDATE",
+    "GUILD_ROLE_DELETE",
+  ]);
 });
 
 type Packet = { name: string; data: object };

@@ -18,6 +18,13 @@ export function createRole(world: World, name: string, allowed: readonly Permiss
   return role;
 }
 
+/** Sets the permissions that a role gives. @throws DiscordError 10011 */
+export function allowRole(world: World, roleId: Snowflake, allowed: readonly PermissionName[]): void {
+  const role = getRole(world, roleId);
+  role.permissions = String(bits(allowed));
+  world.emit({ type: "role-update", role });
+}
+
 /** Deletes a role. Members lose it without an event of their own, as in Discord. @throws DiscordError 10011, 50028 */
 export function deleteRole(world: World, roleId: Snowflake): void {
   const role = getRole(world, roleId);

@@ -52,7 +52,7 @@ export type WorldEvent =
   | { type: "thread-update" | "thread-delete"; thread: Thread }
   | { type: "thread-member-update"; thread: Thread; userId: Snowflake }
   | { type: "thread-members-update"; thread: Thread; added: Snowflake[]; removed: Snowflake[] }
-  | { type: "role-create" | "role-delete"; role: Role }
+  | { type: "role-create" | "role-update" | "role-delete"; role: Role }
   | { type: "member-add" | "member-update" | "member-remove"; userId: Snowflake }
   | { type: "typing"; channelId: Snowflake; userId: Snowflake }
   | { type: "channel-create" | "channel-update" | "channel-delete"; channel: TextChannel }

@@ -2,7 +2,7 @@
 import type { FixedChannel } from "../shared/channel-api.ts";
 import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
-import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
+import { coalesced, KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
 import type { RelayConfig } from "./config.ts";
@@ -194,13 +194,14 @@ function openRooms(
     ...{ api, vm, threads, beginnings, inputs, channels, access, now },
     ...place,
   });
-  const refreshChannels = async () => {
+  // A change of many roles, or of many channels, at Discord is many events: one look after them is enough.
+  const refreshChannels = coalesced(async () => {
     const { on, back } = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
     await access.refresh();
     await channelMessages.catchUp(on);
     threads.onChannelsBack(back.map(({ id }) => id));
     if (back.length > 0) await recoverAll();
-  };
+  });
   const speaker = new Speaker({ vm, channels, ...place });
   const poller = new Poller({
     ...{ vm, threads, endings, channels, speaker, homes, log, refreshChannels },
@@ -210,7 +211,8 @@ function openRooms(
   const findAll = async () => {
     await whoMay.tell();
     await access.refresh();
-    await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    const { back } = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    threads.onChannelsBack(back.map(({ id }) => id));
     await recoverAll();
   };
   const recovering = new KeyedQueue();

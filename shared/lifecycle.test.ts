@@ -1,8 +1,8 @@
 import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, test } from "vitest";
-import { KeyedQueue, pause, Releasers, Slots, withDeadline, withTimeout } from "./lifecycle.ts";
+import { describe, expect, test, vi } from "vitest";
+import { coalesced, KeyedQueue, pause, Releasers, Slots, withDeadline, withTimeout } from "./lifecycle.ts";
 
 /** A promise and what ends it. */
 function open<T = void>() {
@@ -105,6 +105,37 @@ describe("KeyedQueue", () => {
     await idle;
     expect(isDone).toBe(true);
     await queue.idle();
+  });
+});
+
+describe("coalesced", () => {
+  test("runs once for a call, and once more for all that come meanwhile; each gets a run that began after it", async () => {
+    const runs: (() => void)[] = [];
+    const work = coalesced(() => new Promise((resolve) => runs.push(resolve)));
+    const ends: string[] = [];
+    const first = work().then(() => ends.push("first"));
+    const later = [work(), work()].map((one) => one.then(() => ends.push("later")));
+    expect(runs).toHaveLength(1);
+    runs[0]?.();
+    await first;
+    await vi.waitFor(() => expect(runs).toHaveLength(2));
+    expect(ends).toEqual(["first"]);
+    const last = work().then(() => ends.push("last"));
+    runs[1]?.();
+    await Promise.all(later);
+    await vi.waitFor(() => expect(runs).toHaveLength(3));
+    runs[2]?.();
+    await last;
+    expect(ends).toEqual(["first", "later", "later", "last"]);
+  });
+
+  test("goes on after a run that failed, whose callers alone are told", async () => {
+    const outcomes = [Promise.reject(new Error("no")), Promise.resolve()];
+    const work = coalesced(() => outcomes.shift() ?? Promise.resolve());
+    const [first, second] = [work(), work()];
+    await expect(first).rejects.toThrow("no");
+    await second;
+    await work();
   });
 });
 

@@ -157,6 +157,34 @@ export class Slots {
   }
 }
 
+/**
+ * A function that runs `work` again and again, never twice at once: calls during a run are one further run together.
+ * Each call resolves or rejects as the first run does that begins after it.
+ */
+export function coalesced(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const start = () => {
+    const run = work();
+    const end = () => {
+      if (running === run) running = undefined;
+    };
+    running = run;
+    run.then(end, end);
+    return run;
+  };
+  return () => {
+    if (next) return next;
+    if (!running) return start();
+    const startNext = () => {
+      next = undefined;
+      return start();
+    };
+    next = running.then(startNext, startNext);
+    return next;
+  };
+}
+
 /** Runs the tasks of one key strictly one after the other; different keys run side by side. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<unknown>>();

@@ -148,6 +148,12 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       return endings.onDiscordThreadDeleted(z.object({ id: knownDiscordId }).parse(data).id);
     case "GUILD_ROLE_DELETE":
       return access.forgetRole(z.object({ role_id: z.string() }).parse(data).role_id);
+    case "GUILD_ROLE_UPDATE":
+      return context.refreshChannels(); // the bot may have it, and with it may write where it could not
+    case "GUILD_MEMBER_UPDATE": {
+      const { user } = z.object({ user: z.object({ id: z.string() }) }).parse(data);
+      return user.id === options.discord.user.id ? context.refreshChannels() : undefined;
+    }
     case "CHANNEL_DELETE":
     case "CHANNEL_UPDATE": {
       const { id } = z.object({ id: knownDiscordId }).parse(data);

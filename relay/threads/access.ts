@@ -1,7 +1,16 @@
 /** Tells by the sidecar's rows who may do what in Discord. The sidecar judges each request again. */
 import { AppError } from "../../shared/errors.ts";
 import type { ToldPerson } from "../../shared/people-api.ts";
-import { type Grant, mayDo, type Right, type Role, refusalText, roleIn } from "../../shared/rights.ts";
+import {
+  type Grant,
+  mayDo,
+  type Right,
+  type Role,
+  refusalText,
+  roleIn,
+  rolesAnywhere,
+  type Somebody,
+} from "../../shared/rights.ts";
 import type { Vm } from "../sidecar/vm.ts";
 
 export interface AccessOptions {
@@ -76,12 +85,19 @@ export class Access {
     const role = this.#roleOf(userId, placeId);
     if (mayDo(role, right)) return;
     const channelId = this.#options.channelOf(placeId);
-    throw new AppError("forbidden", refusalText(right, { role, grants: this.#grants, channelId }));
+    const isElsewhere = role === undefined && rolesAnywhere(this.#grants, this.#somebody(userId)).length > 0;
+    throw new AppError(
+      "forbidden",
+      refusalText(right, { role, grants: this.#grants, channelId, isElsewhere }),
+    );
   }
 
   #roleOf(userId: string, placeId: string): Role | undefined {
-    const roles = this.#roles.get(userId) ?? [this.#options.guildId];
-    return roleIn(this.#grants, { id: userId, roles }, this.#options.channelOf(placeId));
+    return roleIn(this.#grants, this.#somebody(userId), this.#options.channelOf(placeId));
+  }
+
+  #somebody(userId: string): Somebody {
+    return { id: userId, roles: this.#roles.get(userId) ?? [this.#options.guildId] };
   }
 }
 

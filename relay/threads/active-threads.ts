@@ -54,9 +54,10 @@ export class ActiveThreads {
     return this.#active.size;
   }
 
-  /** Replaces the known threads by all that Discord lists. */
+  /** Replaces the known threads by all that Discord lists; what it refused before may be allowed now. */
   reset(channels: readonly ChannelInfo[]): void {
     this.#active.clear();
+    this.#refused.clear();
     for (const channel of channels) this.#active.set(channel.id, channel);
     this.#check();
   }

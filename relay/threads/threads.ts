@@ -196,7 +196,7 @@ export class Threads {
     // there is one.
     await refreshChannels();
     if (channels.find(channelId)?.problem != null && channels.first !== place) return;
-    const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
+    const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, and I go on.`;
     try {
       await channels.say(place, `forbidden.${threadId}`, { text: content });
     } catch (error) {

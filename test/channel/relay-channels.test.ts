@@ -237,6 +237,25 @@ test("a channel in which the bot may not write says which permission it lacks; t
   expect(parentOf(threadIn(await use(infra, "terminal", { command: "true" })))).toBe(infra);
 });
 
+test("a role of the bot's that gives it back what it lacked, and one that no longer does, count at once", async () => {
+  const { driver, applicationId } = all.discord;
+  const problem = (isThere: boolean) =>
+    untilValue(
+      isThere ? "its problem" : "no problem",
+      () => rowOf(infra),
+      (row) => (row?.problem !== null) === isThere,
+    );
+  driver.denyBot(["sendMessages"], infra);
+  await problem(true);
+  const helper = driver.roles.create("helper", ["administrator"]);
+  driver.roles.give(applicationId, helper.id);
+  await problem(false);
+  driver.roles.allow(helper.id, []);
+  await problem(true);
+  driver.denyBot([], infra);
+  await problem(false);
+});
+
 test("a stranger gets nothing in any channel", async () => {
   const { driver } = all.discord;
   const count = (await all.sidecar.client.listThreads({ status: "all" })).length;
