@@ -5,8 +5,11 @@ import { type BrowserContext, chromium } from "playwright-core";
 import { makeShortTmp } from "../shared/browser/short-tmp.ts";
 import { BROWSER_FILES, type BrowserSpec, VIEW } from "../shared/browser/spec.ts";
 import { errorText } from "../shared/errors.ts";
+import { withDeadline } from "../shared/lifecycle.ts";
+import { endDescendants } from "./processes.ts";
 
 const START_MS = 60_000;
+const END_MS = 10_000;
 
 const ARGS = [
   "--disable-gpu",
@@ -74,6 +77,12 @@ export async function startChromium({
   } catch (error) {
     throw new Error(`Chromium (${spec.program}) does not start: ${firstLines(errorText(error))}`);
   }
+}
+
+/** Ends Chromium, also one that does not answer. */
+export async function endChromium(context: BrowserContext): Promise<void> {
+  // One that has died is closed already.
+  await withDeadline(context.close(), END_MS, "closing Chromium").catch(() => endDescendants());
 }
 
 /** Nothing of it is written outside of the thread's folder but what it makes in its short one. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { BROWSER_FILES, browserSpecSchema } from "../shared/browser/spec.ts";
 import { findNodeProblem } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
+import { startChromium } from "./chromium.ts";
 import { openDoor } from "./door.ts";
 import { Session } from "./session.ts";
 import { Shown } from "./shown.ts";
@@ -29,7 +30,14 @@ async function main(): Promise<void> {
     const spec = browserSpecSchema.parse(JSON.parse(readFileSync(join(folder, BROWSER_FILES.spec), "utf8")));
     const print = (line: string) => void process.stdout.write(`${line}\n`);
     const shown = new Shown(folder, spec.url, print, Date.now);
-    const session = new Session({ spec, folder, shown, env: process.env, now: Date.now });
+    const session = new Session({
+      spec,
+      folder,
+      shown,
+      start: startChromium,
+      env: process.env,
+      now: Date.now,
+    });
     await openDoor(BROWSER_FILES.door, (op, waitMs) => session.act(op, waitMs));
     await session.run(stop.signal).catch((error: unknown) => {
       shown.set({ status: "failed", note: errorText(error) });

@@ -118,15 +118,15 @@ async function scroll({ page }: Tab, to: Extract<BrowserOp, { do: "scroll" }>["t
 async function locate(
   { marks }: Tab,
   { number, picture }: { number: number; picture?: number | undefined },
-  { newest, countOf }: Pictures,
+  pictures: Pictures,
   typed?: string,
 ): Promise<Located> {
-  const asked = picture ?? newest;
-  const count = countOf(asked);
+  const asked = picture ?? pictures.newest;
+  const count = pictures.countOf(asked);
   if (count === undefined)
     throw new AppError(
       "not_found",
-      `picture: ${asked} is too old; choose a number on the newest one, ${newest}.`,
+      `picture: ${asked} is too old; choose a number on the newest one, ${pictures.newest}.`,
     );
   if (number > count) {
     const has = count === 0 ? "no numbers" : `the numbers 1 to ${count}`;

@@ -27,6 +27,8 @@ export interface TabListener {
   onDownload(download: Download): void;
 }
 
+type Pace = "awake" | "asked" | "frozen";
+
 export class Tab {
   readonly page: Page;
   readonly marks: Marks;
@@ -36,6 +38,7 @@ export class Tab {
   /** The hosts that the page has asked for, since it was opened. */
   readonly #asked = new Set<string>();
   #isGone = false;
+  #pace: Pace = "awake";
 
   static async open(context: BrowserContext, listener: TabListener): Promise<Tab> {
     // A context without a page ends Chromium.
@@ -104,14 +107,33 @@ export class Tab {
     await withDeadline(this.#cdp.send("Page.stopLoading"), PICTURE_MS, "stopping the page");
   }
 
-  /** Stops the page's scripts and timers, or lets them go on. */
-  async setFrozen(isFrozen: boolean): Promise<void> {
-    const state = isFrozen ? "frozen" : "active";
-    await withDeadline(
-      this.#cdp.send("Page.setWebLifecycleState", { state }),
-      PICTURE_MS,
-      "freezing the page",
+  /** Whether its scripts run, as far as is known; a page that was told to stand still does so when it answers. */
+  get isAwake(): boolean {
+    return this.#pace === "awake";
+  }
+
+  /** Stops the page's scripts and timers; until the page has done so it is `asked`. */
+  freeze(): void {
+    if (this.#pace !== "awake") return;
+    this.#pace = "asked";
+    const settle = (pace: Pace) => {
+      if (this.#pace === "asked") this.#pace = pace;
+    };
+    this.#setLifecycle("frozen").then(
+      () => settle("frozen"),
+      () => settle("awake"), // Chromium did not take it, so it is asked again
     );
+  }
+
+  /** Lets the page's scripts go on. @throws Error if the page does not answer; it is asked again the next time */
+  async thaw(): Promise<void> {
+    if (this.#pace === "awake") return;
+    await withDeadline(this.#setLifecycle("active"), PICTURE_MS, "waking the page");
+    this.#pace = "awake";
+  }
+
+  #setLifecycle(state: "frozen" | "active"): Promise<unknown> {
+    return this.#cdp.send("Page.setWebLifecycleState", { state });
   }
 
   /** Nobody is told its end from now on. */

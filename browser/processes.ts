@@ -1,9 +1,11 @@
-/** Holds Chromium to its memory: a kernel that has to end something takes any process, this takes the largest page. */
+/**
+ * Chromium's processes: held to their memory, and ended if they do not end by themselves. A kernel that has to end
+ * something takes any process; this takes the largest page.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 
 interface Process {
   pid: number;
-  parent: number;
   /** Proportional: what several share counts once. */
   bytes: number;
   isPage: boolean;
@@ -20,12 +22,21 @@ export function boundMemory(maxBytes: number): { bytes: number; hasEnded: boolea
   const bySize = processes.toSorted((a, b) => b.bytes - a.bytes);
   const largest = bySize.find(({ isPage }) => isPage) ?? bySize[0];
   if (!largest) return { bytes, hasEnded: false };
+  kill(largest.pid);
+  return { bytes, hasEnded: true };
+}
+
+/** Kills all descendants of this process: Chromium is all that it starts. */
+export function endDescendants(): void {
+  for (const { pid } of descendantsOf(process.pid)) kill(pid);
+}
+
+function kill(pid: number): void {
   try {
-    process.kill(largest.pid, "SIGKILL");
+    process.kill(pid, "SIGKILL");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-  return { bytes, hasEnded: true };
 }
 
 function descendantsOf(root: number): Process[] {
@@ -43,8 +54,8 @@ function descendantsOf(root: number): Process[] {
   };
   return [...parents]
     .filter(([pid]) => isBelow(pid))
-    .map(([pid, parent]) => ({
-      ...{ pid, parent, bytes: bytesOf(pid) },
+    .map(([pid]) => ({
+      ...{ pid, bytes: bytesOf(pid) },
       isPage: read(`/proc/${pid}/cmdline`).includes("--type=renderer"),
     }));
 }

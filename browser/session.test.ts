@@ -1,0 +1,149 @@
+/** A browser's session over a Chromium that fails it: the contexts here are doubles of Playwright's. */
+import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BrowserContext, CDPSession, Page } from "playwright-core";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { until } from "../test/support/wait.ts";
+import { Session } from "./session.ts";
+import { Shown } from "./shown.ts";
+import { Tab } from "./tab.ts";
+
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const ANSWERS: Readonly<Record<string, unknown>> = {
+  "Page.getFrameTree": { frameTree: { frame: { id: "f" } } },
+  "Page.createIsolatedWorld": { executionContextId: 1 },
+  "Runtime.evaluate": { result: { value: { marks: [], top: 0, height: 0 } } },
+  "Page.captureScreenshot": { data: PNG },
+};
+
+class FakePage extends EventEmitter {
+  #url = "about:blank";
+  url = () => this.#url;
+  title = async () => "a page";
+  mainFrame = () => undefined;
+  waitForLoadState = async () => {};
+  close = async () => {};
+  async goto(url: string): Promise<void> {
+    if (url.endsWith("slow")) await new Promise((resolve) => setTimeout(resolve, 100));
+    this.#url = url;
+  }
+}
+
+type Send = (method: string) => Promise<unknown>;
+const answers: Send = async (method) => ANSWERS[method] ?? {};
+
+class FakeContext extends EventEmitter {
+  readonly pages_: FakePage[] = [];
+  isClosed = false;
+  /** How many pages it gives before it fails. */
+  readonly #pages: number;
+  readonly #send: Send;
+
+  constructor(pages: number, send: Send = answers) {
+    super();
+    this.#pages = pages;
+    this.#send = send;
+  }
+
+  async newPage(): Promise<Page> {
+    if (this.pages_.length >= this.#pages) throw new Error("Target closed");
+    this.pages_.push(new FakePage());
+    return this.pages_.at(-1) as unknown as Page;
+  }
+  newCDPSession = async () => ({ send: this.#send }) as unknown as CDPSession;
+  pages = () => [];
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.emit("close");
+  }
+}
+
+const URL_ = "http://example.org/";
+let folder: string;
+let stop: AbortController;
+beforeEach(() => {
+  stop = new AbortController();
+  folder = mkdtempSync(join(tmpdir(), "tmx-session-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function begin(contexts: readonly FakeContext[]) {
+  let started = 0;
+  const shown = new Shown(folder, URL_, () => {}, Date.now);
+  const session = new Session({
+    spec: { url: URL_, program: "x", hosts: [], isSandboxed: false, maxMemoryBytes: 1e12 },
+    ...{ folder, shown, env: {}, now: Date.now },
+    start: async () => {
+      const context = contexts[started++];
+      if (!context) throw new Error("Chromium does not start");
+      return context as unknown as BrowserContext;
+    },
+  });
+  return { session, shown, running: session.run(stop.signal) };
+}
+const isReady = (shown: Shown) => () => shown.state.status === "ready";
+
+test("a Chromium that gives no page is ended, and the next one takes its place", async () => {
+  const contexts = [new FakeContext(0), new FakeContext(1)];
+  const { shown, running } = begin(contexts);
+  await until("the second Chromium's page", isReady(shown));
+  expect(contexts.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  expect(shown.state.note).toContain("started anew");
+  stop.abort();
+  await running;
+});
+
+test("a page that is gone, and no other one to be had: Chromium is started anew", async () => {
+  const contexts = [new FakeContext(1), new FakeContext(1)];
+  const { session, shown, running } = begin(contexts);
+  await until("the page", isReady(shown));
+  contexts[0]?.pages_[0]?.emit("crash");
+  await until("the second Chromium's page", () => contexts[1]?.pages_[0]?.url() === URL_);
+  expect(contexts[0]?.isClosed).toBe(true);
+  expect(await session.act({ do: "look" }, 5_000)).toMatchObject({ state: { status: "ready" } });
+  stop.abort();
+  await running;
+});
+
+test("a Chromium that never starts is tried twice, and the reason is told", async () => {
+  await expect(begin([]).running).rejects.toThrow("Chromium does not start");
+});
+
+test("what was asked for, and failed after its caller had an answer, is told", async () => {
+  const { session, shown, running } = begin([new FakeContext(1)]);
+  await until("the page", isReady(shown));
+  const opening = session.act({ do: "open", url: `${URL_}slow` }, 5_000);
+  expect(await session.act({ do: "click", number: 7 }, 0)).toHaveProperty("state");
+  await opening;
+  await until("the answer", () => shown.state.note?.includes("was not done: number: ") ?? false);
+  stop.abort();
+  await running;
+});
+
+test("a page stands still only when it has answered, and goes on even if it had not", async () => {
+  const sent: string[] = [];
+  let answer = (_: "yes" | "no") => {};
+  const context = new FakeContext(1, async (_method: string, ...[params]: { state?: string }[]) => {
+    sent.push(params?.state ?? "");
+    if (params?.state !== "frozen") return {};
+    return new Promise((resolve, reject) => {
+      answer = (how) => (how === "yes" ? resolve({}) : reject(new Error("no")));
+    });
+  });
+  const nobody = { onChange() {}, onNote() {}, onGone() {}, onDownload() {} };
+  const tab = await Tab.open(context as unknown as BrowserContext, nobody);
+  tab.freeze();
+  answer("no");
+  await until("that it runs on", () => tab.isAwake);
+  tab.freeze();
+  tab.freeze();
+  await tab.thaw();
+  answer("yes"); // too late
+  expect(tab.isAwake).toBe(true);
+  expect(sent).toEqual(["frozen", "frozen", "active"]);
+});
