@@ -47,7 +47,7 @@ export const relaySettings = z.object({
     "The first channel: threads that belong to no other are made there. `/here` in another one serves that too.",
   ),
   ALLOWED_USER_IDS: z
-    .string("the ids of those who may use the bot are needed; nobody else is served")
+    .string("the ids of the owners are needed; they give others a role")
     .transform(splitNames)
     .refine((ids) => ids.length > 0, "must name at least one user")
     .refine(

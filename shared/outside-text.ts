@@ -1,5 +1,5 @@
 /**
- * Text that nobody on the list wrote, as an agent is given it: each line behind a mark that its writer can't know, and
+ * Text that nobody with a role wrote, as an agent is given it: each line behind a mark that its writer can't know, and
  * nothing in it that could be taken for a line of ours. Pure, and in linear time.
  */
 

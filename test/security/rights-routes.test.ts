@@ -143,7 +143,7 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar?.close());
 
-async function ask(name: string, role: string): Promise<{ status: number; text: string }> {
+async function ask(name: string, role: string, values = VALUES): Promise<{ status: number; text: string }> {
   const [method = "", path = ""] = name.split(" ");
   const { parameters = [], requestBody } = described[path]?.[method.toLowerCase()] ?? {};
   const query = parameters
@@ -152,7 +152,7 @@ async function ask(name: string, role: string): Promise<{ status: number; text: 
   const [type, { example } = {}] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   const body = type === "application/json" ? JSON.stringify(example ?? BODIES[name] ?? {}) : "bytes";
   const reply = await fetch(
-    `${sidecar.url}${path.replace(/\{(\w+)\}/g, (_, key: string) => VALUES[key] ?? "")}?${query.join("&")}`,
+    `${sidecar.url}${path.replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? "")}?${query.join("&")}`,
     {
       method,
       headers: {
@@ -197,4 +197,39 @@ test("each route lets whom the table lets, and nobody else; a refusal says who c
     expected[name] = ROLES.filter((role) => TABLE[role].split(" ").includes(right)).join(" ");
   }
   expect(found).toEqual(expected);
+});
+
+// Promise: S1
+test("who has a role in one channel alone gets nothing of what is in another, by any route", async () => {
+  const there = "300000000000000001";
+  const here = "300000000000000002";
+  const elsewhere = "200000000000000009";
+  people["elsewhere"] = elsewhere;
+  const { url, token, relayToken } = sidecar;
+  const call = async (as: string, method: string, path: string, body: object) => {
+    const headers = { authorization: `Bearer ${as}`, "content-type": "application/json" };
+    const reply = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
+    expect([path, reply.status, await reply.text()]).toEqual([path, expect.toBeOneOf([200, 201]), anything]);
+  };
+  const anything = expect.any(String);
+  await call(token, "PUT", "/people/role", { id: elsewhere, role: "maker", channelId: here });
+  await call(relayToken, "POST", "/thread/create", {
+    ...{ threadId: "secretly", type: "terminal", dir: ".", command: "cat" },
+    home: { channelId: "300000000000000003", parentId: there },
+  });
+  const tried = Object.entries(ROUTES).filter(
+    ([name, right]) => right !== "none" && /\{(id|channelId)\}/.test(name),
+  );
+  const values = { ...VALUES, id: "secretly", channelId: there };
+  const heard: string[] = [];
+  for (const [name] of tried) if ((await ask(name, "elsewhere", values)).status !== 403) heard.push(name);
+  expect(heard).toEqual([]);
+  for (const list of ["GET /threads", "GET /last-words", "GET /inbox", "GET /asks"])
+    expect([list, (await ask(list, "elsewhere")).text]).toEqual([
+      list,
+      expect.not.stringContaining("secretly"),
+    ]);
+  // The lists do hold it for somebody who may read there.
+  expect((await ask("GET /threads", "viewer")).text).toContain("secretly");
+  await call(token, "POST", "/thread/secretly/kill", {});
 });
