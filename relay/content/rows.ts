@@ -97,6 +97,14 @@ export function tameRows(row: CellRow, maker: object): void {
       this._data.set(cellsOf(this.length, cell));
     }
   };
+  // A mark that stands alone has no width. The emulator would take a row with nothing else for a blank one.
+  rows.getTrimmedLength = function (this: CellRow) {
+    for (let column = this.length - 1; column >= 0; column--) {
+      const content = this._data[column * CELL_NUMBERS] as number;
+      if (content & HAS_TEXT) return column + Math.max(1, content >>> WIDTH_SHIFT);
+    }
+    return 0;
+  };
   makers.getBlankLine = function (this: RowMaker, attributes, isWrapped) {
     const cells = cellsOf(this._bufferService.cols, this.getNullCell(attributes));
     const blank = takeSpare(cells.length) ?? new Row(0);

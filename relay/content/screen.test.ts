@@ -133,6 +133,15 @@ describe("Screen", () => {
     expect(pieces.live()).toEqual(screenOf("\x1b[?7l日本語5A", 2, 2).live());
   });
 
+  it("takes no row for blank that holds a mark alone", () => {
+    const pieces = new Screen({ cols: 3, rows: 2 });
+    for (const piece of ["\n\u0301", "\x1b[?1049l\n\r\n\r\n\r\n"]) pieces.write(piece);
+    expect(textOf(pieces.takeSettled())).toEqual(["", "\u0301", ""]);
+    const erased = screenOf("\n\u0301\x1b[2J", 3, 2);
+    expect(textOf(erased.takeSettled())).toEqual(["", "\u0301"]);
+    expect(screenOf("e\u0301\x1b[1;4H\u0301").live()[0]?.text).toBe("e\u0301  \u0301");
+  });
+
   it("gives the same however the output is cut", () => {
     fc.assert(
       fc.property(output, size, places, (text, { cols, rows }, at) => {
