@@ -1,5 +1,5 @@
 /** Files that pages give: each becomes an attachment of the thread, within a bound. */
-import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { linkSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Download } from "playwright-core";
 import {
@@ -13,14 +13,13 @@ import type { Download as Kept } from "../shared/browser/state.ts";
 import { errorText } from "../shared/errors.ts";
 import { formatCount } from "../shared/format-count.ts";
 
-const LOOK_MS = 100;
-/** So many at once. */
-const MAX_RUNNING = 2;
+const LOOK_MS = 50;
 
 export class Downloads {
   readonly #folder: string;
   readonly #scratch: string;
-  #running = 0;
+  /** One at a time: Chromium does not say which of the files on their way is which. */
+  #isRunning = false;
 
   /** @param folder the thread's */
   constructor(folder: string) {
@@ -33,12 +32,12 @@ export class Downloads {
   async take(download: Download): Promise<Omit<Kept, "number"> | string> {
     const wanted = safeFileName(download.suggestedFilename());
     const isFull = readdirSync(this.#folder).length >= MAX_ATTACHMENTS;
-    if (this.#running >= MAX_RUNNING || isFull) {
+    if (this.#isRunning || isFull) {
       await download.cancel();
-      const why = isFull ? `the thread has ${MAX_ATTACHMENTS} files` : "others are on their way";
+      const why = isFull ? `the thread has ${MAX_ATTACHMENTS} files` : "another file is on its way";
       return `${wanted} was not downloaded: ${why}.`;
     }
-    this.#running += 1;
+    this.#isRunning = true;
     let isTooLarge = false;
     const watch = setInterval(() => {
       if (isTooLarge || this.#largest() <= MAX_ATTACHMENT_BYTES) return;
@@ -46,11 +45,9 @@ export class Downloads {
       download.cancel().catch(() => undefined); // it has ended by itself
     }, LOOK_MS);
     try {
-      const name = this.#freeName(wanted);
-      const file = join(this.#folder, name);
-      await download.saveAs(file);
+      const file = await download.path();
       const { size } = statSync(file);
-      if (size <= MAX_ATTACHMENT_BYTES) return { name, bytes: size };
+      if (size <= MAX_ATTACHMENT_BYTES) return { name: this.#keep(file, wanted), bytes: size };
       isTooLarge = true;
       throw new Error("it is too large");
     } catch (error) {
@@ -60,23 +57,29 @@ export class Downloads {
       return `${wanted} was not downloaded: ${why}.`;
     } finally {
       clearInterval(watch);
-      this.#running -= 1;
+      this.#isRunning = false;
       await download.delete().catch(() => undefined); // a cancelled one has left nothing
     }
   }
 
-  /** Chromium's files of what is on its way have names of their own. */
+  /** Chromium's files of what is on its way lie there under names of their own, and its other files in folders. */
   #largest(): number {
-    const sizes = readdirSync(this.#scratch, { withFileTypes: true, recursive: true })
+    const sizes = readdirSync(this.#scratch, { withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => statSync(join(parentPath, name), { throwIfNoEntry: false })?.size ?? 0);
+      .map(({ name }) => statSync(join(this.#scratch, name), { throwIfNoEntry: false })?.size ?? 0);
     return Math.max(0, ...sizes);
   }
 
-  #freeName(wanted: string): string {
+  /** The sidecar puts files there too, so a name is looked for and taken in one step. @returns the name */
+  #keep(file: string, wanted: string): string {
     for (let number = 1; ; number++) {
       const name = number === 1 ? wanted : numberedName(wanted, number);
-      if (!existsSync(join(this.#folder, name))) return name;
+      try {
+        linkSync(file, join(this.#folder, name));
+        return name;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
     }
   }
 }
