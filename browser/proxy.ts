@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
+import { hostOf, portOf } from "../shared/browser/address.ts";
 import type { OpenedHosts } from "../shared/browser/hosts.ts";
 import { HostError, resolveHost } from "../shared/browser/resolve.ts";
 import { errorText } from "../shared/errors.ts";
@@ -69,7 +70,8 @@ async function tunnel(
   head: Buffer,
 ): Promise<void> {
   client.on("error", () => client.destroy());
-  const target = readTarget(`http://${url}`, 443);
+  // A tunnel's target has its port, also where that is a scheme's usual one.
+  const target = readTarget(`${url.endsWith(":80") ? "http" : "https"}://${url}`);
   if (target === undefined) return void client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
   try {
     const server = await open(target.host, target.port);
@@ -87,7 +89,8 @@ async function tunnel(
 
 /** Plain HTTP: the request's target is the whole address. */
 async function forward(open: Open, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-  const target = readTarget(incoming.url ?? "", 80);
+  const { url = "" } = incoming;
+  const target = url.startsWith("http://") ? readTarget(url) : undefined;
   if (target === undefined) return void response.writeHead(400).end();
   let socket: Socket;
   try {
@@ -118,18 +121,12 @@ async function forward(open: Open, incoming: IncomingMessage, response: ServerRe
   pipeline(incoming, outgoing, () => undefined);
 }
 
-function readTarget(
-  url: string,
-  usualPort: number,
-): { host: string; port: number; path: string } | undefined {
+/** @param url with a scheme, which says the usual port */
+function readTarget(url: string): { host: string; port: number; path: string } | undefined {
   try {
-    const { protocol, hostname, port, pathname, search } = new URL(url);
-    if (protocol !== "http:" || hostname === "") return undefined;
-    const host = hostname.replace(/^\[(.*)\]$/, "$1");
-    // A URL leaves out its scheme's usual port.
-    const isUsual = port === "";
-    const number = isUsual ? (/:80$/.test(url) ? 80 : usualPort) : Number(port);
-    return { host, port: number, path: `${pathname}${search}` };
+    const target = new URL(url);
+    if (target.hostname === "") return undefined;
+    return { host: hostOf(target), port: portOf(target), path: `${target.pathname}${target.search}` };
   } catch {
     return undefined; // no address
   }

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { isOpen, type OutputReply, type ThreadStatus } from "../../shared/api.ts";
+import { VIEW } from "../../shared/browser/spec.ts";
 import type { BrowserShown, Download } from "../../shared/browser/state.ts";
 import { inlineCode } from "../texts.ts";
 import { browserButtons, DONE_BUTTON } from "./buttons.ts";
@@ -111,7 +112,7 @@ export class BrowserContent implements Content<OutputReply> {
 }
 
 /** Makes the text above the picture. The page's title and address are text from outside. */
-export function browserText(shown: BrowserShown, status: ThreadStatus): string {
+function browserText(shown: BrowserShown, status: ThreadStatus): string {
   const { title, url, note, picture, scrolled } = shown;
   const name = title === "" ? "" : `**${inline(title, MAX_TITLE)}** · `;
   const lines = [`🌐 ${name}${inlineCode(url, MAX_URL)}`];
@@ -127,9 +128,8 @@ export function browserText(shown: BrowserShown, status: ThreadStatus): string {
 
 /** Tells how far down the page the picture is; empty if the picture shows the whole page. */
 function placeOf({ top, height }: BrowserShown["scrolled"]): string {
-  const VIEW_HEIGHT = 800;
-  if (height <= VIEW_HEIGHT * 1.02) return "";
-  return `${Math.round((100 * top) / Math.max(1, height - VIEW_HEIGHT))} % down`;
+  if (height <= VIEW.height * 1.02) return "";
+  return `${Math.round((100 * top) / Math.max(1, height - VIEW.height))} % down`;
 }
 
 function downloadNotice({ number, name, bytes }: Download): Notice {

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { AppError } from "../errors.ts";
 
-const MAX_ADDRESS_CHARACTERS = 2_000;
+export const MAX_ADDRESS_CHARACTERS = 2_000;
 /** These have no `//`, so a host with a port (`localhost:3000`) looks like them. */
 const BARE_SCHEME = /^(?:about|blob|chrome|data|file|javascript|mailto|view-source):/i;
 
@@ -32,10 +32,15 @@ export function hostOf({ hostname }: Pick<URL, "hostname">): string {
   return hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
+/** The port that is connected to; a URL leaves out its scheme's usual one. */
+export function portOf({ port, protocol }: Pick<URL, "port" | "protocol">): number {
+  if (port !== "") return Number(port);
+  return /^(?:http|ws):$/.test(protocol) ? 80 : 443;
+}
+
 /** A host with its port, as it is connected to. */
 export function placeOf(url: URL): string {
-  const port = url.port === "" ? (/^(?:http|ws):$/.test(url.protocol) ? "80" : "443") : url.port;
-  return `${hostOf(url)}:${port}`;
+  return `${hostOf(url)}:${portOf(url)}`;
 }
 
 function withScheme(typed: string): URL | undefined {

@@ -1,9 +1,6 @@
 /** What a browser shows: all that its messages, the console, the command line and agents draw from. */
 import * as z from "zod";
 
-/** `loading`: a page is on its way. `failed`: what was asked for did not come; `note` says why. */
-export const BROWSER_STATUSES = ["starting", "loading", "ready", "failed"] as const;
-
 /** Something that can be clicked or typed into, with the number that it has on the picture. */
 export const markSchema = z.object({
   number: z.int(),
@@ -13,7 +10,7 @@ export const markSchema = z.object({
 });
 export type Mark = z.infer<typeof markSchema>;
 
-export const downloadSchema = z.object({
+const downloadSchema = z.object({
   /** Counts a thread's downloads. */
   number: z.int(),
   /** Its name among the thread's attachments. */
@@ -25,7 +22,8 @@ export type Download = z.infer<typeof downloadSchema>;
 const shownFields = {
   /** Counts the states, so that a reader knows a newer one. */
   version: z.int(),
-  status: z.enum(BROWSER_STATUSES),
+  /** `loading`: a page is on its way. `failed`: what was asked for did not come; `note` says why. */
+  status: z.enum(["starting", "loading", "ready", "failed"]),
   /** The page's address and title: text from outside. */
   url: z.string(),
   title: z.string(),

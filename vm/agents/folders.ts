@@ -9,7 +9,6 @@ import {
   renameSync,
   statSync,
 } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import type { Holds } from "../../shared/agent/holds.ts";
@@ -17,6 +16,7 @@ import { threadPath } from "../../shared/agent/paths.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
+import { diskBytesOf } from "../streams/disk.ts";
 import { readHolds } from "./holds.ts";
 
 /** No thread's id ends so. */
@@ -187,33 +187,13 @@ export class AgentFolders {
     return names.map((name) => join(this.root, name));
   }
 
-  /** What a thread's folder takes on disk; 0 if there is none. A folder may hold many files: others go on meanwhile. */
+  /** What a thread's folder takes on disk; 0 if there is none. */
   diskBytes(threadId: ThreadId): Promise<number> {
-    return sizeOf(this.of(threadId));
+    return diskBytesOf(this.of(threadId));
   }
 
   /** A copy of the status for people and scripts; nothing of ours reads it back. */
   writeStatus(threadId: ThreadId, status: string): void {
     writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`);
-  }
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  let bytes = 0;
-  for (const entry of (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await sizeOf(path);
-    else bytes += ((await unlessGone(lstat(path)))?.blocks ?? 0) * 512;
-  }
-  return bytes;
-}
-
-/** Runners rename and remove files while they are counted. */
-async function unlessGone<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return undefined;
   }
 }

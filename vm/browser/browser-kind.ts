@@ -1,7 +1,7 @@
 /** A browser: a Chromium with one page, which people see as a picture and use by numbers. */
 
 import type { ThreadStatus } from "../../shared/api.ts";
-import { hostOf, parseAddress } from "../../shared/browser/address.ts";
+import { hostOf, parseAddress, portOf } from "../../shared/browser/address.ts";
 import { OpenedHosts } from "../../shared/browser/hosts.ts";
 import { HostError, resolveHost } from "../../shared/browser/resolve.ts";
 import { browserShownSchema } from "../../shared/browser/state.ts";
@@ -110,9 +110,8 @@ export class BrowserKind implements Kind {
 
   /** @throws AppError `invalid_request` */
   async checkHost(url: URL): Promise<void> {
-    const port = url.port === "" ? (url.protocol === "http:" ? 80 : 443) : Number(url.port);
     try {
-      await resolveHost(hostOf(url), port, this.#opened);
+      await resolveHost(hostOf(url), portOf(url), this.#opened);
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       throw new AppError("invalid_request", `url: ${error.message}.`, { cause: error });

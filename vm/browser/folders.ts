@@ -1,6 +1,6 @@
 /** The folders of browser threads, below `STATE_DIR/browsers`: what a browser is told, and what it shows. */
 import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { lstat, open, readdir } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
@@ -10,6 +10,7 @@ import { type BrowserState, browserStateSchema } from "../../shared/browser/stat
 import type { ThreadId } from "../../shared/ids.ts";
 import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
+import { diskBytesOf } from "../streams/disk.ts";
 
 /** How often the thread's browser was started, and when lately. */
 const startsSchema = z.object({ run: z.int(), at: z.array(z.number()) });
@@ -104,7 +105,7 @@ export class BrowserFolders {
 
   /** In bytes on disk; 0 if there is no folder. */
   diskBytes(threadId: ThreadId): Promise<number> {
-    return sizeOf(this.of(threadId));
+    return diskBytesOf(this.of(threadId));
   }
 
   #read<T>(threadId: ThreadId, name: string, schema: z.ZodType<T>): T | undefined {
@@ -112,16 +113,4 @@ export class BrowserFolders {
     if (!existsSync(file)) return undefined;
     return schema.safeParse(JSON.parse(readFileSync(file, "utf8"))).data;
   }
-}
-
-/** Chromium renames and removes files while they are counted. */
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  let bytes = 0;
-  for (const entry of entries) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += await sizeOf(path);
-    else bytes += ((await lstat(path).catch(() => undefined))?.blocks ?? 0) * 512;
-  }
-  return bytes;
 }

@@ -16,7 +16,7 @@ export const browserSettings = {
     .string()
     .optional()
     .describe(
-      "The Chromium of browser threads, by its name on `PATH` or its path. If it is not set: `chromium`, `chromium-browser` or `google-chrome`.",
+      "The Chromium of browser threads, by its name on `PATH` or its path. If it is not set: `chromium`, `chromium-browser`, `google-chrome` or `google-chrome-stable`.",
     ),
   BROWSER_HOSTS: z
     .string()

@@ -1,5 +1,7 @@
-/** Room on the disk that holds the state folder. */
+/** Room on the disk that holds the state folder, and what folders in it take. */
 import { statfsSync } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { AppError } from "../../shared/errors.ts";
 
 /** Below, health says so. */
@@ -20,4 +22,25 @@ export function freeInodes(folder: string): number | undefined {
 
 export function diskFull(cause?: unknown): AppError {
   return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause });
+}
+
+/** What a folder takes on disk, in bytes; 0 if there is none. It may hold many files: others go on meanwhile. */
+export async function diskBytesOf(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) bytes += await diskBytesOf(path);
+    else bytes += ((await unlessGone(lstat(path)))?.blocks ?? 0) * 512;
+  }
+  return bytes;
+}
+
+/** Programs rename and remove files while they are counted. */
+async function unlessGone<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return undefined;
+  }
 }

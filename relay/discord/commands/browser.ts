@@ -1,10 +1,8 @@
 import { SlashCommandBuilder } from "discord.js";
-import { parseAddress } from "../../../shared/browser/address.ts";
+import { MAX_ADDRESS_CHARACTERS, parseAddress } from "../../../shared/browser/address.ts";
 import { addBudgetOptions, chosenBudget } from "./budget-options.ts";
 import { chosenPlace } from "./channel-here.ts";
 import { type Command, tellWait } from "./command.ts";
-
-const MAX_ADDRESS_CHARACTERS = 2_000;
 
 const definition = new SlashCommandBuilder()
   .setName("browser")
