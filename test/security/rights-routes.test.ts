@@ -213,17 +213,23 @@ test("who has a role in one channel alone gets nothing of what is in another, by
   };
   const anything = expect.any(String);
   await call(token, "PUT", "/people/role", { id: elsewhere, role: "maker", channelId: here });
-  await call(relayToken, "POST", "/thread/create", {
-    ...{ threadId: "secretly", type: "terminal", dir: ".", command: "cat" },
-    home: { channelId: "300000000000000003", parentId: there },
-  });
+  const places = { secretly: there, openly: here };
+  for (const [at, [threadId, parentId]] of Object.entries(places).entries())
+    await call(relayToken, "POST", "/thread/create", {
+      ...{ threadId, type: "terminal", dir: ".", command: "cat" },
+      home: { channelId: `30000000000000001${at}`, parentId },
+    });
   const tried = Object.entries(ROUTES).filter(
     ([name, right]) => right !== "none" && /\{(id|channelId)\}/.test(name),
   );
-  const values = { ...VALUES, id: "secretly", channelId: there };
-  const heard: string[] = [];
-  for (const [name] of tried) if ((await ask(name, "elsewhere", values)).status !== 403) heard.push(name);
-  expect(heard).toEqual([]);
+  const heard = async (id: string, channelId: string) => {
+    const those: string[] = [];
+    for (const [name] of tried)
+      if ((await ask(name, "elsewhere", { ...VALUES, id, channelId })).status !== 403) those.push(name);
+    return those;
+  };
+  expect(await heard("secretly", there)).toEqual([]);
+  expect(await heard("openly", here)).toEqual(tried.map(([name]) => name));
   for (const list of ["GET /threads", "GET /last-words", "GET /inbox", "GET /asks"])
     expect([list, (await ask(list, "elsewhere")).text]).toEqual([
       list,
