@@ -59,6 +59,8 @@ export interface Fault {
 export interface ModelOptions {
   /** Whether the model calls again what a restart asks it to. */
   callsAgain?: boolean;
+  /** What it answers, from the conversation alone, in the place of the scripts that messages carry. */
+  say?: (messages: readonly ApiMessage[]) => Round;
 }
 
 export async function startModel(options: ModelOptions = {}): Promise<Model> {
@@ -156,13 +158,14 @@ function strings(value: unknown): string[] {
   return Object.values(value).flatMap(strings);
 }
 
-function roundFor({ messages, tools }: ModelRequest, { callsAgain }: ModelOptions): Round {
+function roundFor({ messages, tools }: ModelRequest, { callsAgain, say }: ModelOptions): Round {
   const conversation = messages.flatMap(spoken);
   const last = conversation[conversation.length - 1]?.text ?? "";
   if (/create a detailed summary|^Summarise this conversation/i.test(last))
     return { text: "<summary>The conversation so far.</summary>" };
   // A request without tools is one beside the conversation, such as for a title.
   if (!tools?.length) return { text: "A title" };
+  if (say) return say(messages);
   return nextRound(conversation, callsAgain === undefined ? {} : { callsAgain }) ?? { text: "All said." };
 }
 

@@ -63,9 +63,8 @@ export function runnersOf(folder: string, processes = listProcesses()): number[]
 }
 
 /** The engine of a thread: what reads from its FIFO. */
-export function engineOf(folder: string): number | undefined {
-  return listProcesses().find(({ pid, command }) => command.includes(STAND_IN) && readsFrom(pid, folder))
-    ?.pid;
+export function engineOf(folder: string, program = STAND_IN): number | undefined {
+  return listProcesses().find(({ pid, command }) => command.includes(program) && readsFrom(pid, folder))?.pid;
 }
 
 /** Whether the newest process of the engine has printed a line. */
