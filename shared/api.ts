@@ -86,7 +86,7 @@ const agentRequestSchema = agentConfigSchema
 export const createRequestSchema = z.strictObject({
   threadId: threadIdSchema,
   type: threadTypeSchema,
-  /** Directory below `REPOS_DIR`. */
+  /** Directory below `REPOS_DIR`; `~` for one of the thread's own in user space. */
   dir: noNul("dir").min(1, "must not be empty").max(4_096, "must be at most 4,096 characters"),
   /**
    * Which directory the caller sees at `dir`: device, inode and birth time in nanoseconds. The thread is refused if it is

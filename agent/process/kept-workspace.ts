@@ -12,6 +12,7 @@ import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { clearPlace, isWithin, layMounts, type Mount, makePlace } from "../../shared/sandbox/mounts.ts";
 import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
+import { WORK_FOLDERS } from "../../shared/user-space.ts";
 import type { Env, Needs } from "../engine.ts";
 
 /** Other people's homes, removable disks, and the sockets of services, which would do more than the sandbox lets. */
@@ -101,8 +102,8 @@ function findBase({ env, sandbox, stateDir, folder }: KeptWorkspace, home: strin
 
 /** The highest folder that may be the thread's work tree. One above it would be the work tree of all repositories. */
 function topOf(dir: string, { stateDir, sandbox: { reposDir } }: KeptWorkspace): string {
-  const worktrees = join(stateDir, "worktrees");
-  const above = [worktrees, reposDir].find((one) => one !== "" && dir !== one && isWithin(one, dir));
+  const folders = Object.values(WORK_FOLDERS).map((name) => join(stateDir, name));
+  const above = [...folders, reposDir].find((one) => one !== "" && dir !== one && isWithin(one, dir));
   return above === undefined ? dir : join(above, relative(above, dir).split(sep)[0] ?? "");
 }
 

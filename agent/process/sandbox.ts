@@ -7,6 +7,7 @@ import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
+import { WORK_FOLDERS } from "../../shared/user-space.ts";
 import type { Env, Needs } from "../engine.ts";
 import { keepWorkspace } from "./kept-workspace.ts";
 
@@ -40,13 +41,13 @@ export function inSandbox(command: Command, kept: Kept): Command {
   const { env: wanted, cwd } = command;
   const attachments = join(folder, THREAD_FILES.attachments);
   mkdirSync(attachments, { recursive: true, mode: 0o700 });
-  const worktree = worktreeOf(cwd, stateDir);
+  const work = workFolderOf(cwd, stateDir);
   const shown = [
     { path: attachments, isFolder: true },
     ...files
       .filter((path) => existsSync(path))
       .map((path) => ({ path, isFolder: statSync(path).isDirectory() })),
-    ...(worktree === undefined ? [] : [{ path: worktree, isFolder: true, isWritable: true }]),
+    ...(work === undefined ? [] : [{ path: work, isFolder: true, isWritable: true }]),
   ];
   const { env, ...only } =
     sandbox.mode === "workspace"
@@ -55,7 +56,7 @@ export function inSandbox(command: Command, kept: Kept): Command {
           shown: shown.map(({ path, isFolder }) => ({
             path,
             isFolder,
-            kind: path === worktree ? "write" : "read",
+            kind: path === work ? "write" : "read",
           })),
         })
       : { env: wanted };
@@ -78,10 +79,11 @@ export function inSandbox(command: Command, kept: Kept): Command {
   return { ...command, env: envIn(env, box), ...boxCommand(box, command.program, command.args), isWrapped };
 }
 
-/** Of a thread or of its parent, if the directory is in one. */
-function worktreeOf(dir: string, stateDir: string): string | undefined {
+/** The worktree, or the directory in user space, of a thread or of its parent. */
+function workFolderOf(dir: string, stateDir: string): string | undefined {
   const [top, name] = relative(stateDir, dir).split(sep);
-  return top === "worktrees" && name !== undefined ? join(stateDir, top, name) : undefined;
+  const isWork = Object.values<string | undefined>(WORK_FOLDERS).includes(top);
+  return isWork && top !== undefined && name !== undefined ? join(stateDir, top, name) : undefined;
 }
 
 /** ssh refuses a configuration whose owner is not known in the namespace, as root is not. */

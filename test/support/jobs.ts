@@ -89,7 +89,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     const commands = new BoundedCommands({ store, stateDir: folder, threadEnv, sandbox: undefined, now });
     const checks = new Checks({ store, commands, engine: "claude", engineOf: () => "claude" });
     const targets = new Targets({
-      ...{ store, creation, reposDir, now, commands, checks },
+      ...{ store, creation, reposDir, now, commands, checks, userSpace: { root: join(folder, "home") } },
       // As the real ones: the same id a second time goes in no more.
       inputs: {
         send: async (_: string, { inputId }: { inputId: string }) => {

@@ -13,12 +13,14 @@ import type { ThreadId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
+import { USER_SPACE } from "../../shared/user-space.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import type { CreateRequest, NewWorkspace, Origin } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import { findTree, hasTree, readFilesTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -35,6 +37,7 @@ export interface BranchesOptions {
   agents: AgentThreads;
   origins: Origins;
   worktrees: Worktrees;
+  userSpace: UserSpace;
   threadEnv: Record<string, string>;
   /** A real path. */
   reposDir: string;
@@ -69,7 +72,7 @@ export class Branches {
     await this.#create(prepared, async () => {
       const workspace = request.files
         ? await this.#filesAt(parent, point, isNow)
-        : this.#sameWorkspace(parentId);
+        : this.#sameWorkspace(parentId, parent.dir);
       const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
       return {
         threadId,
@@ -123,7 +126,7 @@ export class Branches {
     const { agent: asked } = request;
     return this.#create(prepared, async () => {
       const agent = withChoices(asked, this.#configOf(known, prepared));
-      const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known);
+      const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known, request.dir);
       const origin = originOf(prepared, undefined);
       const outside = this.#outsideOf(known, prepared);
       return { ...request, agent, origin, ...outside, ...(workspace && { workspace }) };
@@ -152,8 +155,8 @@ export class Branches {
   /** A worktree of its own, if it is asked for. @throws AppError */
   async #workspaceOf({ agent, dir }: CreateRequest): Promise<NewWorkspace | undefined> {
     if (agent?.workspace !== "worktree") return undefined;
-    const { reposDir, worktrees } = this.#options;
-    const directory = await resolveDirectory(reposDir, dir);
+    const { reposDir, worktrees, userSpace } = this.#options;
+    const directory = await resolveDirectory(reposDir, dir, undefined, userSpace.root);
     return worktrees.plan(directory.path, directory.dir);
   }
 
@@ -207,11 +210,15 @@ export class Branches {
     return undefined;
   }
 
-  /** The worktree that another thread works in, if it does and that is still there. */
-  #sameWorkspace(threadId: ThreadId): NewWorkspace | undefined {
-    const { folders, threads, worktrees } = this.#options;
+  /**
+   * The worktree that another thread works in, or its directory in user space if that is asked for: if it has one that is
+   * still there.
+   */
+  #sameWorkspace(threadId: ThreadId, wanted: string): NewWorkspace | undefined {
+    const { folders, threads, worktrees, userSpace } = this.#options;
     const dir = folders.findConfig(threadId)?.dir;
-    if (dir === undefined || !worktrees.holds(dir) || !existsSync(dir)) return undefined;
+    const holder = wanted === USER_SPACE ? userSpace : worktrees;
+    if (dir === undefined || !holder.holds(dir) || !existsSync(dir)) return undefined;
     return { kind: "there", path: threads.getStored(threadId).path, dir };
   }
 

@@ -15,6 +15,7 @@ import { type DiscordId, discordIdSchema } from "../../shared/ids.ts";
 import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
 import { resolveDirectory } from "../threads/directory.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 import { chooseLaunch, type LaunchOptions } from "./launch.ts";
 import { refuseUnsupported } from "./support.ts";
 
@@ -22,6 +23,7 @@ export interface ChannelsOptions {
   store: Store;
   /** A real path. */
   reposDir: string;
+  userSpace: Pick<UserSpace, "root">;
   /** Of the sidecar's agents. */
   settings: LaunchOptions;
   directives: Pick<Directives, "list">;
@@ -61,10 +63,13 @@ export class Channels {
    *   `not_found` if its directory has no such directive
    */
   async set(channelId: DiscordId, { dir, limits: changes, ...request }: ChannelRequest): Promise<ChannelRow> {
-    const { store, reposDir } = this.#options;
+    const { store, reposDir, userSpace } = this.#options;
     const { error } = discordIdSchema.safeParse(channelId);
     if (error) throw new AppError("invalid_request", `channelId: ${error.issues[0]?.message}`);
-    const place = dir === undefined ? {} : { dir: (await resolveDirectory(reposDir, dir)).dir };
+    const place =
+      dir === undefined
+        ? {}
+        : { dir: (await resolveDirectory(reposDir, dir, undefined, userSpace.root)).dir };
     await this.#refuseUnknown(this.#find(channelId), { ...place, directive: request.directive });
     // From here on nothing waits: of two who change other fields at once, both count.
     const known = this.#refuseFixed(channelId);

@@ -21,6 +21,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { removeTree } from "../../shared/remove-tree.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
+import { WORK_FOLDERS } from "../../shared/user-space.ts";
 import type { MergeHow, WorktreeReply } from "../../shared/worktree-api.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -54,7 +55,7 @@ export class Worktrees {
 
   constructor(options: WorktreesOptions) {
     this.#options = options;
-    this.#root = join(options.stateDir, "worktrees");
+    this.#root = join(options.stateDir, WORK_FOLDERS.worktrees);
   }
 
   /**
@@ -145,7 +146,7 @@ export class Worktrees {
   /** @throws AppError `unavailable` if a worktree that was there goes meanwhile */
   refuseLeaving(dir: string): void {
     if (existsSync(dir) && ![...this.#leaving].some((path) => `${dir}/`.startsWith(`${path}/`))) return;
-    throw new AppError("unavailable", "The worktree is being removed; try again.");
+    throw new AppError("unavailable", "The place where the other thread works is being removed; try again.");
   }
 
   /** Makes the place for a thread's worktree; its runner makes the worktree. */

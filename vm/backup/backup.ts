@@ -24,6 +24,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import type { BackupDone } from "../../shared/backup.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { WORK_FOLDERS } from "../../shared/user-space.ts";
 import { copyDatabase, type LogStart, listLogStarts, setFirstOffsets } from "../store/copy.ts";
 import { isInside } from "../threads/directory.ts";
 import { DATABASE, MANIFEST, makeManifest } from "./manifest.ts";
@@ -189,7 +190,15 @@ function isStillSo(before: readonly LogStart[], now: readonly LogStart[], copy: 
 }
 
 async function holds(part: string, names: readonly string[]): Promise<boolean> {
-  const found = new Set((await tar(["--list", `--file=${part}`, "--exclude=worktrees/*"])).split("\n"));
+  const found = new Set(
+    (
+      await tar([
+        "--list",
+        `--file=${part}`,
+        ...Object.values(WORK_FOLDERS).map((name) => `--exclude=${name}/*`),
+      ])
+    ).split("\n"),
+  );
   return names.every((name) => found.has(name));
 }
 

@@ -10,7 +10,13 @@ import { Directives } from "./directives.ts";
 let root: ReturnType<typeof makeFolder>;
 let [repo, home, stateDir] = ["", "", ""];
 const make = (env: Record<string, string> = {}) =>
-  new Directives({ reposDir: dirname(repo), stateDir, threadEnv: { HOME: home, ...env }, engine: "claude" });
+  new Directives({
+    reposDir: dirname(repo),
+    stateDir,
+    userSpace: { root: join(stateDir, "home") },
+    threadEnv: { HOME: home, ...env },
+    engine: "claude",
+  });
 
 beforeEach(() => {
   root = makeFolder();
@@ -162,6 +168,12 @@ test("a folder of many files is bounded, and said", async () => {
 
 test("in the home itself the person's own directives are theirs", async () => {
   put(join(home, ".claude", "agents", "a.md"), textOf("a"));
-  const own = new Directives({ reposDir: root.path, stateDir, threadEnv: { HOME: home }, engine: "claude" });
+  const own = new Directives({
+    reposDir: root.path,
+    stateDir,
+    userSpace: { root: join(stateDir, "home") },
+    threadEnv: { HOME: home },
+    engine: "claude",
+  });
   expect((await own.list({ dir: "home" })).directives).toMatchObject([{ as: "a", space: "user" }]);
 });

@@ -20,6 +20,7 @@ import { realPathOf } from "../../shared/foreign-files.ts";
 import { Steps } from "../../shared/short-steps.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 import { findMarkdown } from "./files.ts";
 import type { FoundDirective } from "./found.ts";
 import { type AppliedToChild, type Merged, mergeDirective, mergeForChild } from "./merge.ts";
@@ -28,6 +29,7 @@ import { checkReviewers } from "./reviewers.ts";
 export interface DirectivesOptions {
   /** A real path. */
   reposDir: string;
+  userSpace: Pick<UserSpace, "root">;
   stateDir: string;
   /** The environment of programs in threads: it names the person's home. */
   threadEnv: Record<string, string>;
@@ -70,7 +72,7 @@ export class Directives {
 
   /** @throws AppError `invalid_directory` */
   async list({ dir }: { dir: string }): Promise<DirectivesReply> {
-    const { path } = await resolveDirectory(this.#options.reposDir, dir);
+    const path = await this.#pathOf(dir);
     const { directives, faults } = await this.#findAll(path);
     return { directives: directives.map((found) => describe(found, directives)), faults };
   }
@@ -118,7 +120,7 @@ export class Directives {
         throw new AppError("invalid_request", "agent.inputs: are a directive's; name it in agent.directive.");
       return { ...others, agent: more };
     }
-    const { path } = await resolveDirectory(this.#options.reposDir, asked.dir, asked.dirId);
+    const path = await this.#pathOf(asked.dir, asked.dirId);
     const found = await this.get(path, directive);
     const { command } = asked;
     const merged = mergeDirective(
@@ -156,9 +158,14 @@ export class Directives {
   /** @throws AppError naming the gate whose directive is not there, or can't decide */
   async #checkReviewers({ dir, dirId }: Asked, { gates, engine }: Merged["agent"]): Promise<void> {
     if (!gates?.some((gate) => deciderOf(gate).is === "directive")) return;
-    const { path } = await resolveDirectory(this.#options.reposDir, dir, dirId);
+    const path = await this.#pathOf(dir, dirId);
     const find = (name: string, field: string) => this.get(path, name, field);
     await checkReviewers(gates, engine ?? this.#options.engine, find);
+  }
+
+  async #pathOf(dir: string, dirId?: string): Promise<string> {
+    const { reposDir, userSpace } = this.#options;
+    return (await resolveDirectory(reposDir, dir, dirId, userSpace.root)).path;
   }
 
   /** The directory's own come first, then the person's in the order in which they are looked up. */

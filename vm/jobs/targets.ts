@@ -19,6 +19,7 @@ import { resolveDirectory } from "../threads/directory.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { CreateRequest, Input, Outside } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 import { type BoundedCommands, WAS_CUT_OFF } from "./bounded.ts";
 import type { Checks } from "./checks.ts";
 import { hasHeartbeat } from "./heartbeat.ts";
@@ -39,6 +40,7 @@ export interface TargetsOptions {
   checks: Checks;
   /** A real path. */
   reposDir: string;
+  userSpace: Pick<UserSpace, "root">;
   now: () => number;
 }
 
@@ -75,7 +77,7 @@ export class Targets {
    * @throws AppError as the start of a run
    */
   async check({ settings, createdBy }: Pick<JobRow, "settings" | "createdBy">): Promise<void> {
-    const { store, kinds, reposDir } = this.#options;
+    const { store, kinds, reposDir, userSpace } = this.#options;
     const { what, name, check } = settings;
     refuseHeartbeat(settings);
     if (settings.hours && !isClock(settings.when))
@@ -93,7 +95,9 @@ export class Targets {
       this.#judge(createdBy, thread.threadId);
       return;
     }
-    await resolveDirectory(reposDir, what.dir);
+    // A command, and the memory with the heartbeat's list, need a directory before there is a thread.
+    const needsOne = what.type === "command" || settings.heartbeat;
+    await resolveDirectory(reposDir, what.dir, undefined, needsOne ? undefined : userSpace.root);
     if ("prompt" in what) kinds.agent.checkCreation(this.#agentRequest(settings, what, name, undefined));
   }
 

@@ -1,4 +1,4 @@
-/** Where a child works: in its parent's directory, or one below it, also if that is in a worktree. */
+/** Where a child works: in its parent's directory, or one below it, also if that is in a worktree or in user space. */
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { AppError } from "../../shared/errors.ts";
@@ -6,10 +6,12 @@ import type { AgentFolders } from "../agents/folders.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 
 export interface ChildPlaceOptions {
   folders: AgentFolders;
   worktrees: Worktrees;
+  userSpace: UserSpace;
   /** A real path. */
   reposDir: string;
 }
@@ -18,13 +20,13 @@ type ChildPlace = Pick<CreateRequest, "dir" | "workspace"> & { /** Absolute. */ 
 
 /** @param wanted below the parent's own. @throws AppError `invalid_directory` */
 export function placeOfChild(
-  { reposDir, folders, worktrees }: ChildPlaceOptions,
+  { reposDir, folders, worktrees, userSpace }: ChildPlaceOptions,
   parent: StoredThread,
   wanted: string | undefined,
 ): ChildPlace {
   const own = folders.findConfig(parent.threadId)?.dir ?? parent.path;
   const dir = dirOf(own, wanted);
-  if (worktrees.holds(own))
+  if (worktrees.holds(own) || userSpace.holds(own))
     return { dir: parent.dir, workspace: { kind: "there", path: parent.path, dir }, path: dir };
   const inRepos = relative(reposDir, dir) || ".";
   return { dir: inRepos, path: resolve(reposDir, inRepos) };

@@ -26,6 +26,7 @@ import type { Creation } from "../threads/creation.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
+import type { UserSpace } from "../threads/user-space.ts";
 import { shareFor } from "./budgets.ts";
 import { isWider, modeOfChild } from "./child-mode.ts";
 import { isBelow, placeOfChild } from "./child-place.ts";
@@ -41,6 +42,7 @@ export interface ChildrenOptions {
   homes: Homes;
   folders: AgentFolders;
   worktrees: Worktrees;
+  userSpace: UserSpace;
   creation: Creation;
   agents: Agents;
   marks: Pick<Marks, "findSpread">;

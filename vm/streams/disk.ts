@@ -6,6 +6,8 @@ import { AppError } from "../../shared/errors.ts";
 
 /** Below, health says so. */
 export const LOW_BYTES = 16 * 1024 * 1024;
+/** Why a file of a program can't be looked at. */
+const UNSEEN = new Set(["ENOENT", "ENOTDIR", "EACCES", "ENAMETOOLONG", "ELOOP"]);
 /** Below, no thread is begun: its output would soon have nowhere to go. */
 export const FULL_BYTES = 1024 * 1024;
 
@@ -24,7 +26,7 @@ export function diskFull(cause?: unknown): AppError {
   return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause });
 }
 
-/** What a folder takes on disk, in bytes; 0 if there is none. It may hold many files: others go on meanwhile. */
+/** What a folder takes on disk, in bytes, without what can't be looked at; 0 if there is none. It may hold many files: others go on meanwhile. */
 export async function diskBytesOf(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []) {
@@ -35,12 +37,12 @@ export async function diskBytesOf(folder: string): Promise<number> {
   return bytes;
 }
 
-/** Programs rename and remove files while they are counted. */
+/** Programs rename, remove and close files while they are counted, and may have made paths too long for a name. */
 async function unlessGone<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!UNSEEN.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
     return undefined;
   }
 }

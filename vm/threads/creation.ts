@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { cleanTitle, titleOf } from "../../shared/title.ts";
+import { USER_SPACE } from "../../shared/user-space.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull, FULL_BYTES } from "../streams/disk.ts";
@@ -17,6 +18,7 @@ import type { Kinds } from "./kinds/kinds.ts";
 import { newMarker, sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
+import type { UserSpace } from "./user-space.ts";
 
 export interface CreationOptions {
   store: Store;
@@ -32,6 +34,7 @@ export interface CreationOptions {
   creating: Set<string>;
   /** A real path. */
   reposDir: string;
+  userSpace: UserSpace;
   /** On the disk that holds the logs. */
   freeDiskBytes: () => number;
   log: Log;
@@ -47,12 +50,20 @@ export class Creation {
 
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `too_many_agents`, `unavailable` */
   async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
-    const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir } = this.#options;
+    const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir, userSpace } =
+      this.#options;
     const { freeDiskBytes, now, log, budgets } = this.#options;
     const { threadId, type, budget } = request;
     const marker = newMarker();
     return queue.run(threadId, async () => {
-      const { path, dir } = await resolveDirectory(reposDir, request.dir, request.dirId);
+      const { path, dir } = await resolveDirectory(
+        reposDir,
+        request.dir,
+        request.dirId,
+        userSpace.pathOf(threadId),
+      );
+      // A child and a branch work where another thread works.
+      const hasOwnSpace = dir === USER_SPACE && request.workspace === undefined;
       if (files.isShownIn(path))
         throw new AppError(
           "invalid_directory",
@@ -67,11 +78,13 @@ export class Creation {
       budgets.check(request);
       kinds[type].checkCreation(request);
       kinds[type].checkRoom();
+      if (hasOwnSpace) userSpace.refuseKept(threadId);
       if (freeDiskBytes() < FULL_BYTES) throw diskFull();
       creating.add(threadId);
       try {
         files.remove(threadId);
         makeLog(files.logs.path(threadId));
+        if (hasOwnSpace) userSpace.make(threadId);
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() => {
           kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);

@@ -3,11 +3,12 @@ import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { directoryId } from "../../shared/directory-id.ts";
 import { AppError } from "../../shared/errors.ts";
+import { USER_SPACE } from "../../shared/user-space.ts";
 
 export interface Directory {
   /** Absolute, every link resolved. */
   path: string;
-  /** Relative to `REPOS_DIR`; `.` for itself. */
+  /** Relative to `REPOS_DIR`; `.` for itself, and `~` for user space. */
   dir: string;
 }
 
@@ -15,12 +16,26 @@ export interface Directory {
  * Resolves what a person wrote, relative to `REPOS_DIR` or absolute, and follows links before it decides.
  * @param reposDir must be a real path itself.
  * @param id which directory the caller sees there, if it says so ({@link directoryId})
+ * @param userSpace what `~` stands for, whether it is there yet or not; undefined if it can't be named here
  * @throws AppError `invalid_directory`
  */
-export async function resolveDirectory(reposDir: string, dir: string, id?: string): Promise<Directory> {
+export async function resolveDirectory(
+  reposDir: string,
+  dir: string,
+  id?: string,
+  userSpace?: string,
+): Promise<Directory> {
   const refuse = (why: string, cause?: unknown) =>
     new AppError("invalid_directory", `dir: ${JSON.stringify(dir)} ${why}.`, { cause });
   if (dir.includes("\0")) throw refuse("must not hold a NUL");
+  if (dir === USER_SPACE && userSpace !== undefined) {
+    if (id === undefined) return { path: userSpace, dir };
+    throw new AppError("invalid_directory", "dirId: is for a directory that the caller sees; ~ is none.");
+  }
+  if (dir === USER_SPACE)
+    throw refuse("is user space, where each thread has a directory of its own; name one below REPOS_DIR");
+  if (dir.startsWith(`${USER_SPACE}/`))
+    throw refuse("can't be named: user space is ~ alone, and a directory called ~ is ./~");
   let path: string;
   try {
     path = await realpath(resolve(reposDir, dir));

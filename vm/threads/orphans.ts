@@ -6,6 +6,7 @@ import { existsSync, readlinkSync } from "node:fs";
 import { relative } from "node:path";
 import type { Log } from "../../shared/log.ts";
 import { job } from "../../shared/principal.ts";
+import { USER_SPACE } from "../../shared/user-space.ts";
 import type { Store } from "../store/store.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
 import type { Pane } from "../tmux/pane.ts";
@@ -14,6 +15,7 @@ import type { Budgets } from "./budgets.ts";
 import { isInside } from "./directory.ts";
 import { findMarker, newMarker, threadIdOf } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
+import type { UserSpace } from "./user-space.ts";
 
 /** `refuse`: the sidecar does not start. `adopt`: they become terminals. `discard`: they end, their logs go. */
 export type OrphanPolicy = "refuse" | "adopt" | "discard";
@@ -28,6 +30,7 @@ export interface OrphansOptions {
   budgets: Budgets;
   /** A real path. */
   reposDir: string;
+  userSpace: UserSpace;
   log: Log;
   now: () => number;
 }
@@ -74,6 +77,13 @@ export class Orphans {
     if (sessions.length > 0) throw new Error(describeOrphans(sessions));
   }
 
+  /** As a person names it. */
+  #dirOf(path: string): string {
+    const { reposDir, userSpace } = this.#options;
+    if (userSpace.holds(path)) return USER_SPACE;
+    return isInside(reposDir, path) ? relative(reposDir, path) || "." : ".";
+  }
+
   /** Makes a terminal of a session; what its process cannot tell, nobody knows any more. */
   async #adopt(pane: Pane): Promise<void> {
     const { store, tmux, files, budgets, reposDir, now } = this.#options;
@@ -90,7 +100,7 @@ export class Orphans {
       store.threads.insert({
         threadId,
         type: "terminal",
-        dir: isInside(reposDir, path) ? relative(reposDir, path) || "." : ".",
+        dir: this.#dirOf(path),
         path,
         command: program ?? "(unknown)",
         ...(follows && { follows }),

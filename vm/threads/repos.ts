@@ -6,6 +6,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { findRepository } from "../../shared/git/repository.ts";
 import { Slots, withTimeout } from "../../shared/lifecycle.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+import { USER_SPACE } from "../../shared/user-space.ts";
 import { isInside } from "./directory.ts";
 import { findDirty } from "./git-dirty.ts";
 
@@ -36,6 +37,7 @@ export class Repos {
    * @param signal fires when nobody waits any more.
    */
   async list(prefix: string, signal: AbortSignal): Promise<Repo[]> {
+    if (prefix === USER_SPACE) return [{ dir: USER_SPACE }];
     const found = await findDirectories(this.#reposDir, prefix);
     return withTimeout(GIT_TIMEOUT_MS, [signal], (ends) => {
       setMaxListeners(0, ends); // one for each directory, none is left behind

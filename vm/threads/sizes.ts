@@ -2,9 +2,11 @@
 import { isOpen } from "../../shared/api.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
+import { diskBytesOf } from "../streams/disk.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import type { ThreadFiles } from "./thread-files.ts";
+import type { UserSpace } from "./user-space.ts";
 
 /** A thread's files may be thousands: they are counted again only after this many times what counting them took. */
 const REST_FACTOR = 100;
@@ -15,6 +17,7 @@ export interface SizesOptions {
   store: Store;
   files: ThreadFiles;
   kinds: Kinds;
+  userSpace: UserSpace;
 }
 
 export interface SizedThread {
@@ -66,7 +69,8 @@ export class Sizes {
     const run = `${status} ${panePid}`;
     const startedAt = performance.now();
     if (known?.run === run && (!isOpen(status) || startedAt < known.freshUntil)) return known.bytes;
-    const bytes = await this.#options.kinds[type].diskBytes(threadId);
+    const { kinds, userSpace } = this.#options;
+    const bytes = (await kinds[type].diskBytes(threadId)) + (await diskBytesOf(userSpace.pathOf(threadId)));
     const now = performance.now();
     const restMs = Math.max((now - startedAt) * REST_FACTOR, status === "running" ? 0 : REST_MS);
     this.#counted.set(marker, { bytes, freshUntil: now + restMs, run });

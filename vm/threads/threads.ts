@@ -22,6 +22,7 @@ import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { whileItRuns } from "./tmux-replies.ts";
+import type { UserSpace } from "./user-space.ts";
 
 export interface ThreadsOptions {
   store: Store;
@@ -29,6 +30,7 @@ export interface ThreadsOptions {
   files: ThreadFiles;
   kinds: Kinds;
   budgets: Budgets;
+  userSpace: UserSpace;
   /**
    * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
    * database is written before tmux is asked if a crash in between must be noticed.
@@ -83,7 +85,8 @@ export class Threads {
 
   /** Removes a thread that is over, or that never became one, with everything that is kept of it. */
   remove(threadId: ThreadId): void {
-    const { store, files } = this.#options;
+    const { store, files, userSpace } = this.#options;
+    userSpace.leave(threadId, store.threads.find(threadId)?.path, store.threads.list("all"));
     for (const kind of Object.values(this.#options.kinds)) kind.remove(threadId);
     store.threads.delete(threadId);
     files.remove(threadId);

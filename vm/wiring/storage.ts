@@ -12,6 +12,7 @@ import { openStore, type Store } from "../store/store.ts";
 import { freeDiskBytes } from "../streams/disk.ts";
 import { LogWatch } from "../streams/log-watch.ts";
 import { ThreadFiles } from "../threads/thread-files.ts";
+import { UserSpace } from "../threads/user-space.ts";
 import type { Setting } from "./setting.ts";
 
 export interface Storage {
@@ -25,6 +26,7 @@ export interface Storage {
   browserFolders: BrowserFolders;
   origins: Origins;
   worktrees: Worktrees;
+  userSpace: UserSpace;
   /** Told of every change of a thread's row, log or transcript. */
   logWatch: LogWatch;
   store: Store;
@@ -58,6 +60,8 @@ export function openStorage({ config, log, now, releasers, indexer }: Setting): 
     onChange: () => memoryIndex.noteChange(),
   });
   releasers.add("the index of memories", () => memoryIndex.close());
+  const userSpace = new UserSpace(folders.state, log);
+  releasers.add("files of removed threads", () => userSpace.idle());
   return {
     stateDir,
     reposDir,
@@ -69,6 +73,7 @@ export function openStorage({ config, log, now, releasers, indexer }: Setting): 
     origins: new Origins(stateDir),
     // Agents work there: their directory has no link in it.
     worktrees: new Worktrees({ stateDir: folders.state, reposDir, threadEnv, setup, log }),
+    userSpace,
     logWatch,
     store,
     memoryWriter,

@@ -3,6 +3,7 @@
  * and in commands that name it, and files whose names look like secrets are asked about. Pure.
  */
 import { SECRET_FOLDERS, SECRET_NAMES, SECRET_WORDS } from "../../../shared/sandbox/secrets.ts";
+import { WORK_FOLDERS } from "../../../shared/user-space.ts";
 
 /** claude reads `[!x]` otherwise than git does, and letters without their case. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -18,9 +19,9 @@ function allBut(names: readonly string[]): string[] {
   return [without(names.map((name) => name.charAt(0))), ...others];
 }
 
-/** Worktrees are there to be worked in, and what people attach is there to be read. */
+/** Worktrees and user space are there to be worked in, and what people attach is there to be read. */
 const DENIED = [
-  ...allBut(["threads", "worktrees"]),
+  ...allBut(["threads", ...Object.values(WORK_FOLDERS)]),
   ...allBut(["attachments"]).map((pattern) => `threads/*/${pattern}`),
 ];
 /** @param stateDir undefined if nobody says where it is */
