@@ -140,6 +140,39 @@ test("a check after every second call tells the model what is wrong", async () =
   ]);
 });
 
+test("the shipped gate lints after every fifth call, and the model goes on with what it says", async () => {
+  const docs = readFileSync(new URL("../../docs/gates.md", import.meta.url), "utf8");
+  const [, example = ""] = /Look after every fifth step:\n\n```yaml\n([^`]+)```/.exec(docs) ?? [];
+  expect(example).toContain("every: 5");
+  const folder = join(sidecar.folders.home, ".claude", "agents");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "linted.md"),
+    `---\nname: linted\ndescription: d\nthreadmux:\n  ${example.trim()}\n---\nWork.\n`,
+  );
+  const dir = dirOf("linted");
+  mkdirSync(dir, { recursive: true });
+  const lint = "wc -l < log >> lints; test -e clean || { echo 'log: 1:1 no newline'; exit 1; }";
+  writeFileSync(join(dir, "lint.sh"), lint);
+  writeFileSync(join(dir, "package.json"), JSON.stringify({ scripts: { lint: "sh lint.sh" } }));
+  const calls = Array.from({ length: 12 }, (_, at) =>
+    bash(at === 6 ? "touch clean; echo x >> log" : "echo x >> log"),
+  );
+  await sidecar.client.createThread({
+    ...({ threadId: "linted", type: "agent", dir: "linted" } as const),
+    command: script("Go", ...calls, done),
+    agent: { directive: "linted", permissionMode: "auto" },
+  });
+  await untilStatus(sidecar, "linted", "idle");
+  expect(readFileSync(join(dir, "log"), "utf8").trim().split("\n")).toHaveLength(12);
+  // Linted after the fifth and the tenth, and the first time only it has something to say.
+  expect(readFileSync(join(dir, "lints"), "utf8").trim().split(/\s+/)).toEqual(["5", "10"]);
+  const [bad, good, ...others] = await eventsOf("linted", "gate_response");
+  expect(bad).toMatchObject({ outcome: "retry", text: expect.stringContaining("log: 1:1 no newline") });
+  expect(good).toMatchObject({ outcome: "continue" });
+  expect(others).toEqual([]);
+});
+
 test("aborted, the turn is interrupted and what waits is held until somebody writes", async () => {
   await open("aborted", [{ at: "before_step", by: "person" }], [bash("touch it"), done]);
   const ask = await askOf("aborted");
