@@ -119,12 +119,14 @@ export const createRequestSchema = z.strictObject({
   initialMessages: initialMessagesSchema.optional(),
   /** Its Discord thread; without it, nobody wants it in Discord. */
   home: newHomeSchema.optional(),
+  /** Looks whether it could be made, and makes nothing: the answer, `created: false`, or the refusal is the same. */
+  dryRun: z.boolean().optional(),
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
 /** What of its directive is not honoured, a sentence each. */
 const notes = z.array(z.string()).optional();
-export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string(), notes });
+export const createReplySchema = z.object({ created: z.boolean(), tmuxSession: z.string(), notes });
 export type CreateReply = z.infer<typeof createReplySchema>;
 
 /** In a query, where everything is text: digits alone. */

@@ -17,7 +17,7 @@ const serviceSchema = z
   .refine((service) => !service.startsWith("-"), "must not begin with -")
   .refine((service) => service.trim() !== "", "must not be empty");
 
-const { threadId, dir, cols, rows, home } = createRequestSchema.shape;
+const { threadId, dir, cols, rows, home, dryRun } = createRequestSchema.shape;
 
 export const followRequestSchema = z.strictObject({
   threadId,
@@ -34,12 +34,13 @@ export const followRequestSchema = z.strictObject({
   cols,
   rows,
   home,
+  dryRun,
 });
 export type FollowRequest = z.input<typeof followRequestSchema>;
 export type ParsedFollowRequest = z.output<typeof followRequestSchema>;
 
 export const followReplySchema = z.object({
-  created: z.literal(true),
+  created: z.boolean(),
   tmuxSession: z.string(),
   /** The service with its prefix: `file:app.log`. */
   service: z.string(),

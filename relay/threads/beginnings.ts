@@ -84,7 +84,8 @@ export class Beginnings {
   }
 
   /**
-   * Makes a Discord thread and a thread on the VM. If the sidecar refuses, the Discord thread is removed again.
+   * Makes a Discord thread and a thread on the VM. The sidecar is asked before whether it would refuse: a Discord thread
+   * that is removed again leaves a line in its channel. If it refuses only then, the Discord thread is removed.
    * @param onWait is told how long Discord makes us wait for the thread.
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
@@ -92,7 +93,9 @@ export class Beginnings {
     const { channelId, type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (place: DiscordPlace) => vm.create(place, requestOf(title, asked));
+    const request = requestOf(title, asked);
+    await vm.create(nowhereIn(channelId), { ...request, dryRun: true });
+    const make = (place: DiscordPlace) => vm.create(place, request);
     const opening = ({ engine }: Thread) => openingText(asked, userId, engine);
     return this.#begin({ channelId, title, userId, make, opening }, onWait);
   }
@@ -103,7 +106,9 @@ export class Beginnings {
     const command = `logs ${service}`;
     const title = threadName("terminal", dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (place: DiscordPlace) => vm.follow(place, { title, ...asked });
+    const request = { title, ...asked };
+    await vm.follow(nowhereIn(channelId), { ...request, dryRun: true });
+    const make = (place: DiscordPlace) => vm.follow(place, request);
     const opening = () => openingText({ type: "terminal", dir, command }, userId);
     return this.#begin({ channelId, title, userId, make, opening }, onWait);
   }
@@ -172,10 +177,11 @@ export class Beginnings {
       let thread = await this.#find(messageId);
       if (!thread) {
         const title = threadName(type, dir, command);
-        await threadMaker.makeFrom(messageId, { channelId, name: title }, onWait);
         const request = { inputId: messageId, ...requestOf(title, asked) };
-        const place = { threadId: messageId, channelId };
-        thread = await (await vm.as(userId).create(place, request)).get();
+        const own = vm.as(userId);
+        await own.create(nowhereIn(channelId), { ...request, dryRun: true });
+        await threadMaker.makeFrom(messageId, { channelId, name: title }, onWait);
+        thread = await (await own.create({ threadId: messageId, channelId }, request)).get();
       }
       if (!isOpen(thread.status)) return; // it began, and is over already
       const opening = openingText(asked, userId, thread.engine);
@@ -266,6 +272,11 @@ export class Beginnings {
       await endings.archive(threadId);
     }
   }
+}
+
+/** The place of a thread that is not made: no thread has a channel's id. */
+function nowhereIn(channelId: DiscordId): DiscordPlace {
+  return { threadId: channelId, channelId };
 }
 
 function requestOf(

@@ -39,6 +39,39 @@ test("only an allowed person's plain messages go in, and only into our threads",
   expect(all.terminalText(threadId)).toContain("first");
 });
 
+test("a thread that can't begin is refused before Discord shows anything of it", async () => {
+  const { driver, channelId } = all.discord;
+  const before = driver.threads().length;
+  const made: string[] = [];
+  const stop = driver.onEvent(({ type }) => void (type.startsWith("thread-") && made.push(type)));
+  const refused: [name: string, options: Record<string, string>, words: string][] = [
+    ["terminal", { command: "true", dir: "../outside" }, "dir"],
+    ["terminal", { command: "true", dir: "nowhere" }, "dir"],
+    ["agent", { prompt: "Hi", dir: "nowhere" }, "dir"],
+    ["logs", { dir: ".", service: "nothing.log" }, "nothing.log"],
+    ["browser", { url: "http://127.0.0.1/" }, "url"],
+  ];
+  for (const [name, options, words] of refused) {
+    const { content } = await driver.command(all.you, channelId, name, options).reply();
+    expect([name, content]).toEqual([name, expect.stringContaining("⚠️")]);
+    expect([name, content]).toEqual([name, expect.stringContaining(words)]);
+  }
+  stop();
+  expect(made).toEqual([]);
+  expect(driver.threads()).toHaveLength(before);
+});
+
+test("a dry run answers as the creation would, and makes nothing", async () => {
+  const { client } = all.sidecar;
+  const request = { threadId: "dry", type: "terminal", dir: ".", command: "cat", dryRun: true } as const;
+  expect(await client.createThread(request)).toMatchObject({ created: false });
+  await expect(client.createThread({ ...request, dir: "nowhere" })).rejects.toThrow("dir");
+  await expect(client.getThread("dry")).rejects.toMatchObject({ code: "not_found" });
+  expect(await client.createThread({ ...request, dryRun: false })).toMatchObject({ created: true });
+  await expect(client.createThread(request)).rejects.toMatchObject({ code: "thread_exists" });
+  await client.killThread("dry");
+});
+
 test("what is typed arrives as it is", async () => {
   const threadId = await all.openTerminal("cat -v");
   for (const line of ["Enter", "C-c", ";", "hi;", "-rf", "$(id) `id`", "#{pid} %H", "naïve ☃ 🏳️‍🌈"]) {

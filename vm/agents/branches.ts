@@ -109,7 +109,7 @@ export class Branches {
   async createKnowing(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { creation, threads, store, queue } = this.#options;
     const known = request.agent?.originThreadId;
-    if (!request.agent || known === undefined) {
+    if (!request.agent || known === undefined || request.dryRun) {
       const workspace = await this.#workspaceOf(request);
       return creation.create({ ...request, ...(workspace && { workspace }) });
     }

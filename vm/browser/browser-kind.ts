@@ -62,14 +62,18 @@ export class BrowserKind implements Kind {
     this.#opened = new OpenedHosts(options.settings.hosts);
   }
 
-  /** @throws AppError `invalid_request`, `unsupported` if there is no Chromium */
-  checkCreation({ agent, plain, initialMessages, command }: CreateRequest): void {
+  /**
+   * @throws AppError `invalid_request`, also if the address can't be reached from here, or may not be; `unsupported` if
+   * there is no Chromium
+   */
+  async checkCreation({ agent, plain, initialMessages, command }: CreateRequest): Promise<void> {
     if (agent !== undefined) throw new AppError("invalid_request", "agent: is not for a browser.");
     if (plain !== undefined) throw new AppError("invalid_request", "plain: is not for a browser.");
     if (initialMessages !== undefined)
       throw new AppError("invalid_request", "initialMessages: a browser takes none, only an agent does.");
-    parseAddress(command);
+    const url = parseAddress(command);
     this.#getProgram();
+    await this.checkHost(url);
   }
 
   checkRoom(): void {
@@ -86,12 +90,11 @@ export class BrowserKind implements Kind {
     this.#options.store.threads.insert(thread);
   }
 
-  /** @throws AppError `invalid_request` if the address can't be reached from here, or may not be; `unavailable` */
+  /** @throws AppError `unavailable` */
   async open(thread: StoredThread): Promise<void> {
     const { store, folders, settings, isRoot } = this.#options;
     const { threadId, command } = thread;
     const url = parseAddress(command);
-    await this.checkHost(url);
     const budget = store.budgets.find(threadId)?.budget.memory;
     folders.make(threadId, {
       url: url.href,

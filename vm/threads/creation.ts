@@ -76,10 +76,11 @@ export class Creation {
       homes.checkNew(threadId, request.home);
       this.#checkTmux();
       budgets.check(request);
-      kinds[type].checkCreation(request);
+      await kinds[type].checkCreation(request);
       kinds[type].checkRoom();
       if (hasOwnSpace) userSpace.refuseKept(threadId);
       if (freeDiskBytes() < FULL_BYTES) throw diskFull();
+      if (request.dryRun) return { tmuxSession: sessionName(threadId) };
       creating.add(threadId);
       try {
         files.remove(threadId);

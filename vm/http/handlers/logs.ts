@@ -10,7 +10,7 @@ export interface LogServices {
 export function logHandlers({ follows }: LogServices): Handlers<typeof routes> {
   return {
     listServices: async ({ query }) => ({ services: await follows.list(query.dir, query.prefix) }),
-    create: async ({ body, by }) => ({ created: true, ...(await follows.create(body, by)) }),
+    create: async ({ body, by }) => ({ created: body.dryRun !== true, ...(await follows.create(body, by)) }),
     setView: ({ params, body }) => follows.setView(params.id, body),
   };
 }

@@ -47,7 +47,11 @@ export function threadHandlers({
       };
       const request = await directives.applied(asked);
       const { tmuxSession } = await branches.createKnowing({ ...request, createdBy: by });
-      return { created: true, tmuxSession, ...(request.notes?.length && { notes: [...request.notes] }) };
+      return {
+        created: body.dryRun !== true,
+        tmuxSession,
+        ...(request.notes?.length && { notes: [...request.notes] }),
+      };
     },
     branch: ({ params, body, by }) => branches.branch(params.id, body, by),
     list: ({ query, by }) => ({

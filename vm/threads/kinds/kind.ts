@@ -120,7 +120,7 @@ export interface Kind {
    * Looks whether such a thread can be begun, before anything of it is made.
    * @throws AppError that says why not.
    */
-  checkCreation(request: CreateRequest): void;
+  checkCreation(request: CreateRequest): void | Promise<void>;
 
   /** Looks whether there is room for one more of the kind. @throws AppError `max_threads`, `too_many_agents` */
   checkRoom(): void;
