@@ -3,14 +3,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VmJobs } from "../../relay/sidecar/jobs.ts";
 import { statePaths } from "../../vm/config.ts";
 import { judgeProof, signRequest } from "../../vm/hooks/proof.ts";
 import { openStore } from "../../vm/store/store.ts";
 import { inFull, isFull } from "../support/faults.ts";
-import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
+import { freePort, type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
 
 const HOOKS = inFull(1_000, 20);
 const SECRET = "a-secret-that-nobody-knows";
@@ -36,15 +36,6 @@ beforeAll(async () => {
     });
 }, TIMEOUT_MS);
 afterAll(() => sidecar?.close());
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
-}
 
 function say(name: string, figures: object): void {
   if (isFull) console.log(`${name}: ${JSON.stringify(figures)}`);

@@ -166,7 +166,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     reopen: async (wrap: (store: Store) => Store = (store) => store) => {
       await shut();
       open(wrap);
-      removeHalfMade(world.store);
+      removeHalfMade(world);
     },
     close: async () => {
       await shut();
@@ -190,6 +190,10 @@ async function create(
 }
 
 /** As the reconciler does before jobs are looked at. */
-function removeHalfMade(store: Store): void {
-  for (const { threadId, isMade } of store.threads.list("open")) if (!isMade) store.threads.delete(threadId);
+function removeHalfMade({ store, begun, nowMs }: JobsWorld): void {
+  for (const { threadId, isMade } of store.threads.list("open")) {
+    if (isMade) continue;
+    if (begun.includes(threadId)) store.jobRuns.update(threadId, { begunAt: nowMs });
+    store.threads.delete(threadId);
+  }
 }

@@ -1,6 +1,7 @@
 /** A sidecar of a test's own: fresh folders, real tmux, real HTTP; inside this process or as one of its own. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
@@ -237,6 +238,16 @@ export async function spawnSidecar(
     await folders.close();
     throw error;
   }
+}
+
+/** A port of 127.0.0.1 that is free now, for what can't tell which one it took. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
 }
 
 /** The sidecar's program with exactly this environment, its working directory in the temporary folder. */

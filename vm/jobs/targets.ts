@@ -190,12 +190,11 @@ export class Targets {
   }
 
   async #terminal(what: Kind<"terminal">, { row, run }: Start): Promise<Begun> {
-    const { store, creation, now } = this.#options;
+    const { creation } = this.#options;
     const threadId = threadOf(run.run);
     if (this.#isThere(threadId)) return { threadId };
-    // A terminal that was made by half is removed, with a command that may have begun.
+    // A terminal that was made by half was removed, with a command that may have begun.
     if (run.begunAt !== null) return WAS_CUT_OFF;
-    store.jobRuns.update(run.run, { begunAt: now() });
     const { dir, command, home } = what;
     const { name } = row.settings;
     const { agent: _, ...request } = createRequestSchema.parse({
@@ -206,7 +205,7 @@ export class Targets {
       title: name,
       home,
     });
-    await this.#unbegun(run, creation.create({ ...request, createdBy: job(name) }));
+    await creation.create({ ...request, createdBy: job(name) });
     return { threadId };
   }
 
@@ -225,16 +224,6 @@ export class Targets {
   /** Ends the turn of a run that has used up what no other limit bounds. */
   async stop(threadId: ThreadId, name: string): Promise<void> {
     await this.#options.agents.control(threadId, { control: "interrupt" }, job(name));
-  }
-
-  /** @throws what the start failed of; its process has not begun then, and it may be tried again */
-  async #unbegun(run: JobRunRow, start: Promise<unknown>): Promise<void> {
-    try {
-      await start;
-    } catch (error) {
-      this.#options.store.jobRuns.update(run.run, { begunAt: null });
-      throw error;
-    }
   }
 
   /** @throws AppError `unavailable` while it is made by half */

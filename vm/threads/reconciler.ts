@@ -11,6 +11,7 @@ import type { Kinds } from "./kinds/kinds.ts";
 import { findMarker, sessionName, threadIdOf } from "./names.ts";
 import type { Orphans } from "./orphans.ts";
 import type { Programs } from "./programs.ts";
+import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
 
 export interface ReconcilerOptions {
@@ -18,11 +19,14 @@ export interface ReconcilerOptions {
   tmux: TmuxServer;
   threads: Threads;
   programs: Programs;
+  files: Pick<ThreadFiles, "isWaiting">;
   kinds: Kinds;
   orphans: Orphans;
   queue: KeyedQueue;
   /** Ids that are being made right now: their threads have no session yet, and that is fine. */
   creating: ReadonlySet<string>;
+  /** Told of each thread whose creation was cut off after its program may have begun. It is removed next. */
+  onCutOff: (threadId: ThreadId) => void;
   log: Log;
 }
 
@@ -104,12 +108,14 @@ export class Reconciler {
   }
 
   async #removeHalfMade(threadId: ThreadId): Promise<void> {
-    const { store, tmux, threads, programs, log, creating } = this.#options;
+    const { store, tmux, threads, files, programs, log, creating, onCutOff } = this.#options;
     const thread = store.threads.find(threadId);
     if (!thread || thread.isMade || creating.has(threadId)) return;
     log.warn({ threadId }, "removing a thread whose creation was interrupted");
     await programs.endOrphans(thread);
     await tmux.killSession(sessionName(threadId));
+    // Not before: until then its program could still begin.
+    if (!files.isWaiting(threadId)) onCutOff(threadId);
     threads.remove(threadId);
   }
 

@@ -136,6 +136,27 @@ export class ThreadFiles {
     return join(this.runsFolder, `${threadId}.view`);
   }
 
+  /**
+   * Notes that the thread's program was not begun. Its wrapper takes the note away, which works on a full disk too.
+   * @throws AppError `unavailable` if the disk is full.
+   */
+  writeWaiting(threadId: ThreadId): void {
+    try {
+      writeFileSync(this.#waiting(threadId), "", { mode: 0o600 });
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
+    }
+  }
+
+  /** Whether {@link writeWaiting} has noted so, and it is so still. */
+  isWaiting(threadId: ThreadId): boolean {
+    return existsSync(this.#waiting(threadId));
+  }
+
+  #waiting(threadId: ThreadId): string {
+    return join(this.runsFolder, `${threadId}.waiting`);
+  }
+
   /** What {@link writeProgram} keeps. */
   findProgram(threadId: ThreadId): string | undefined {
     return readIfThere(join(this.runsFolder, `${threadId}.program`));

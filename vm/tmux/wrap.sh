@@ -6,6 +6,7 @@
 # GROUPS are the control groups that the program goes into, one a line; empty if there are none.
 # LIMIT is a limit on resident memory in KiB. It limits nothing: all that the program starts is known by it.
 # INPUT is the file that the program reads, empty where it reads the terminal.
+# The file STATUS_FILE with the ending "waiting", if there is one, says that no program was begun: it goes before that.
 # The wrapper keeps the exit code in STATUS_FILE (tmux can lose it: a SIGCHLD swallowed by utempter before 3.6), and it
 # outlives the program by a moment, since tmux discards what it has not read when the pane's process is gone.
 # TMUX and TMUX_PANE are dropped: tmux used inside a thread is the user's own, never ours.
@@ -23,6 +24,8 @@ if ! cd -P -- "$dir"; then
 elif [ "$PWD" != "$dir" ]; then # -P has made PWD the true path
 	printf 'threadmux: %s leads elsewhere now; nothing was started.\n' "$dir"
 else
+	waiting=${status%.*}.waiting
+	[ ! -e "$waiting" ] || rm -f -- "$waiting"
 	# In a shell of its own, so that this one's remarks ("Terminated") stay out of the program's output.
 	exec 3>&2 2>/dev/null
 	(

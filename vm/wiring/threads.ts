@@ -195,7 +195,9 @@ export function createCare(
     stateMaxBytes,
   });
   const orphans = new Orphans({ ...common, policy: config.orphanPolicy });
-  const reconciler = new Reconciler({ ...common, orphans });
+  // A run of a job is called like its thread: it is not begun a second time.
+  const onCutOff = (threadId: ThreadId) => common.store.jobRuns.update(threadId, { begunAt: common.now() });
+  const reconciler = new Reconciler({ ...common, orphans, onCutOff });
   const finisher = new Finisher(common);
   const watchdog = new Watchdog(common);
   const watcher = new Watcher({

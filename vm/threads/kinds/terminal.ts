@@ -68,9 +68,10 @@ export class TerminalKind implements Kind {
   }
 
   async open(thread: StoredThread): Promise<void> {
-    const { store, programs } = this.#options;
+    const { store, programs, files } = this.#options;
     const { threadId } = thread;
     const argv = this.#argvOf(thread);
+    files.writeWaiting(threadId);
     const running = await this.#openings.run(() => programs.open(thread, ONLY_RUN, { argv, input: "" }));
     store.threads.update(threadId, { ...running, isMade: true });
   }
