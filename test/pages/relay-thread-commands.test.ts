@@ -56,7 +56,7 @@ test("a thread is chosen by number or title; what is unknown, ambiguous or no ag
     "⚠️ thread: there is no thread #999; /thread list shows them.",
   );
   expect(await say("thread pause", { thread: "paint" })).toBe(
-    "⚠️ thread: 2 threads are called so; take a number.",
+    "⚠️ thread: 2 threads are called so; take a number or a name.",
   );
   expect(await say("thread pause", { thread: terminal })).toContain("only agents can be paused");
   expect(await say("thread history", { thread: terminal })).toContain("is a terminal: it has no steps");

@@ -160,3 +160,23 @@ export function isMeant({ threadId, number, title }: Thread, typed: string): boo
   if (digits !== undefined && number !== null && String(number).startsWith(digits)) return true;
   return title.toLowerCase().includes(text) || threadId.startsWith(typed.trim());
 }
+
+/**
+ * The threads that a person may mean by what is typed whole. An id, a name or a number means one, as for the sidecar;
+ * then a title, of open threads before ended ones; then a part of a title.
+ */
+export function meantBy(threads: readonly Thread[], typed: string): Thread[] {
+  const text = typed.trim().toLowerCase();
+  if (text === "") return [];
+  const id = /^<#(\d+)>$/.exec(text)?.[1] ?? typed.trim();
+  const number = /^#?0*([1-9]\d{0,8})$/.exec(text)?.[1];
+  const exact =
+    threads.find((thread) => thread.threadId === id || thread.ownId === id) ??
+    threads.find(({ name }) => name?.toLowerCase() === text) ??
+    threads.find((thread) => number !== undefined && thread.number === Number(number));
+  if (exact) return [exact];
+  const titled = threads.filter(({ title }) => title.toLowerCase() === text);
+  const open = titled.filter(({ status }) => isOpen(status));
+  if (titled.length > 0) return open.length > 0 ? open : titled;
+  return number === undefined ? threads.filter((thread) => isMeant(thread, text)) : [];
+}

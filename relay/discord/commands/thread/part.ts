@@ -7,7 +7,7 @@ import type {
 import type { ControlRequest } from "../../../../shared/agent/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import type { Right } from "../../../../shared/rights.ts";
-import { isMeant } from "../../../content/lists/threads.ts";
+import { meantBy } from "../../../content/lists/threads.ts";
 import type { Thread } from "../../../sidecar/names.ts";
 import type { Vm } from "../../../sidecar/vm.ts";
 import { refuseWithoutTurns } from "../../../texts.ts";
@@ -40,29 +40,22 @@ export async function getMeant(
 }
 
 /**
- * The thread that a person means: by its id, a mention, its name, its number, or a part of its title that no other has.
+ * The thread that a person means: by its id, a mention, its name, its number, its title, or a part of its title that no
+ * other has.
  * @throws AppError `not_found`, or `invalid_request` if several are meant.
  */
 export async function findThread(vm: Vm, typed: string): Promise<Thread> {
-  const threads = await vm.listThreads("all");
-  const text = typed.trim();
-  const id = /^<#(\d+)>$/.exec(text)?.[1] ?? text;
-  const number = /^#?(\d{1,9})$/.exec(text)?.[1];
-  const exact = threads.find(
-    (thread) =>
-      thread.threadId === id ||
-      thread.name === text ||
-      (number !== undefined && thread.number === Number(number)),
-  );
-  if (exact) return exact;
-  const meant = number === undefined && text !== "" ? threads.filter((thread) => isMeant(thread, text)) : [];
-  const [only] = meant;
-  if (only && meant.length === 1) return only;
+  const found = meantBy(await vm.listThreads("all"), typed);
+  const [only] = found;
+  if (only && found.length === 1) return only;
   if (only)
-    throw new AppError("invalid_request", `thread: ${meant.length} threads are called so; take a number.`);
+    throw new AppError(
+      "invalid_request",
+      `thread: ${found.length} threads are called so; take a number or a name.`,
+    );
   throw new AppError(
     "not_found",
-    `thread: there is no thread ${text.slice(0, 100)}; /thread list shows them.`,
+    `thread: there is no thread ${typed.trim().slice(0, 100)}; /thread list shows them.`,
   );
 }
 
