@@ -7,6 +7,7 @@ import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
+import { boundAsks, tooManyAsks } from "./core/ask-bound.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, EngineProblem, Env, Launch } from "./engine.ts";
@@ -128,10 +129,19 @@ export class EngineLife {
         nowMs: Date.now(),
       });
       if (heard === "forged") return forged(seat, ANSWERED);
-      return seat.saidBefore.isOther(heard) ? forged(seat, ASKED) : heard;
+      return seat.saidBefore.isOther(heard) ? forged(seat, ASKED) : this.#bound(heard, seat);
     } catch (error) {
       return this.#unreadable(line.text, error, seat);
     }
+  }
+
+  #bound(heard: readonly EventBody[], seat: Seat): EventBody[] {
+    const { bodies, refused } = boundAsks(heard, this.#fold);
+    const [why] = refused.values();
+    for (const [requestId, sentence] of refused) seat.refused.set(requestId, sentence);
+    if (why === undefined || seat.hasToldBound) return bodies;
+    seat.hasToldBound = true;
+    return [...bodies, tooManyAsks(why)];
   }
 
   #seatFor(launch: Launch, process: EngineProcess): Seat {

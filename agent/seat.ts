@@ -22,6 +22,8 @@ export class Seat implements Running {
   idleSinceMs: number;
   readonly held = new Set<string>();
   readonly refused = new Map<string, string>();
+  /** People know that some of its asks are refused. */
+  hasToldBound = false;
 
   constructor({ launch, process, session, nowMs }: SeatOptions) {
     this.launch = launch;

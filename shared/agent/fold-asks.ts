@@ -32,14 +32,17 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         title: event.message,
         options: [],
       });
+    case "user_message":
+      return answeredByPeople(fold);
     case "permission_response": {
-      const used = event.decidedOn === undefined ? fold : useAllowed(fold, event.decidedOn);
+      const heard = event.by === undefined ? fold : answeredByPeople(fold);
+      const used = event.decidedOn === undefined ? heard : useAllowed(heard, event.decidedOn);
       return close(used, event, permissionAnswer(event));
     }
     case "ask_aside":
       return putAside(fold, event);
     case "elicitation_response":
-      return close(fold, event, elicitationAnswer(event));
+      return close(event.by === undefined ? fold : answeredByPeople(fold), event, elicitationAnswer(event));
     case "tool_call_update":
       return endsAnswers(event) ? hearAnswers(fold, event.toolCallId) : fold;
     case "turn_end":
@@ -62,6 +65,26 @@ export function endsAnswers(event: EventOf<"tool_call_update"> | EventOf<"turn_e
 /** The open ask that an answer to `requestId` means: itself, or the one that stands for it now. */
 export function findAsk(fold: ThreadFold, requestId: string): OpenAsk | undefined {
   return fold.asks.find((ask) => ask.requestId === requestId || ask.replaces.includes(requestId));
+}
+
+/** Most asks that are open in a thread at a time: nobody decides on more. */
+export const MAX_OPEN_ASKS = 100;
+/** Most asks, one after the other, on which nobody decides: an engine may take back what it asks, and ask again. */
+export const MAX_UNANSWERED_ASKS = 200;
+
+/** The sentence by which an engine's next ask is refused; undefined if people are to be asked. */
+export function whyNoAsk({ asks, unanswered = 0 }: ThreadFold): string | undefined {
+  if (asks.length >= MAX_OPEN_ASKS)
+    return `${MAX_OPEN_ASKS} questions wait for people already; ask again when they are answered.`;
+  if (unanswered >= MAX_UNANSWERED_ASKS)
+    return `Nobody has answered the last ${MAX_UNANSWERED_ASKS} questions; people are asked again once somebody has written or decided.`;
+  return undefined;
+}
+
+function answeredByPeople(fold: ThreadFold): ThreadFold {
+  if (fold.unanswered === undefined) return fold;
+  const { unanswered: _, ...rest } = fold;
+  return rest;
 }
 
 /** Asked by a process that is gone: an answer starts the engine again. */
@@ -93,7 +116,9 @@ function open(
   if (replaced?.aside) ask.aside = replaced.aside;
   const { usageLimit, ...rest } = fold;
   const isAsked = what.limit?.name === "provider" || usageLimit === undefined;
-  return { ...(isAsked ? rest : fold), asks: [...fold.asks.filter((other) => other !== replaced), ask] };
+  const unanswered = (fold.unanswered ?? 0) + (replaced ? 0 : 1);
+  const asks = [...fold.asks.filter((other) => other !== replaced), ask];
+  return { ...(isAsked ? rest : fold), asks, unanswered };
 }
 
 function close(

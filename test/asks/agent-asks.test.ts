@@ -213,3 +213,18 @@ test("a plan is shown, sent back with words, and approved with edits", async () 
   await thread.event("turn_end");
   expect(thread.fold().engine?.modeId).toBe("acceptEdits");
 });
+
+test("an engine that asks without end: people see a hundred, and the rest is refused in words", async () => {
+  const thread = open();
+  const calls = Array.from({ length: 110 }, (_, n) => ({ name: "Read", input: { file_path: `/no/${n}` } }));
+  thread.write(says("read", { text: "Reading.", tools: calls }, { text: "read it" }));
+  thread.start();
+  const failed = () => thread.of("tool_call_update").filter(({ status }) => status === "failed");
+  await until("the calls that are refused", () => failed().length >= 10);
+  expect(thread.of("permission_request")).toHaveLength(100);
+  expect(thread.fold().asks).toHaveLength(100);
+  expect(JSON.stringify(failed()[0])).toContain("100 questions wait for people already");
+  expect(thread.of("notice").map(({ title }) => title)).toEqual([
+    "The agent asks more than people can decide on: its next questions are refused",
+  ]);
+});

@@ -16,8 +16,6 @@ import { asRecord, titleOf } from "./tools.ts";
 
 type Options = EventOf<"permission_request">["options"];
 
-/** Nobody decides on more, and each event is folded with all of them. */
-const MAX_OPEN_ASKS = 100;
 const MAX_RULE = 200;
 /** What claude says if it has no reason of its own to ask. */
 const NO_REASON = "This command requires approval";
@@ -74,9 +72,7 @@ export function askEvents(
   // At a gate before this very call a person has said yes to it.
   const gate = ask.type === "permission_request" && ask.plan === undefined && yesAtGate(fold, base);
   if (gate) return [ask, answerEvent(requestId, { kind: "permission", optionId: "once", ...gate })];
-  // One that takes an old one's place makes none more.
-  const isTooMany = old === undefined && fold.asks.length >= MAX_OPEN_ASKS;
-  return isTooMany ? [ask, answerEvent(requestId, refusalOf(ask))] : [ask];
+  return [ask];
 }
 
 function yesAtGate(
@@ -91,12 +87,6 @@ function yesAtGate(
       entry.callKey === callKey,
   );
   return yes && (yes.decidedBy ? { by: yes.decidedBy } : {});
-}
-
-function refusalOf({ type }: EventBody): RecordedAnswer["response"] {
-  if (type === "elicitation_request") return { kind: "elicitation", action: "decline" };
-  const message = `${MAX_OPEN_ASKS} questions wait for a person already; ask again when they are answered.`;
-  return { kind: "permission", optionId: "no", message };
 }
 
 const PLAN_OPTIONS: Options = [

@@ -10,7 +10,6 @@ import { threadPath } from "../../../shared/agent/paths.ts";
 import { Transcript } from "../../folder/transcript.ts";
 import { SaidBefore } from "../../said-before.ts";
 import { config, launch } from "../../testing/thread.ts";
-import { askEvents } from "./asks.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 
@@ -172,39 +171,4 @@ test("an ask that the engine withdraws after a person has answered it keeps its 
     optionId: "once",
   } as const;
   expect(end([...ask.events, { ...answer, by: "discord:7" }])).toEqual([]);
-});
-
-test("an engine that asks without end is refused what comes after a hundred open asks", () => {
-  const asks = Array.from({ length: 100 }, (_, n): EventBody => {
-    const about = {
-      requestId: `r${n}`,
-      toolCallId: `c${n}`,
-      toolName: "Bash",
-      callKey: `k${n}`,
-      input: "{}",
-    };
-    return { type: "permission_request", ...about, title: "Bash ls", options: [] };
-  });
-  const placed = (bodies: EventBody[]) =>
-    bodies.map(
-      (body, n) => toEvent({ ...body, seq: n + 1, id: `r${n}.0`, ts: now.toISOString() }) as ThreadEvent,
-    );
-  const request = (tool_name: string, input: object) => ({
-    request_id: "new",
-    request: { subtype: "can_use_tool", tool_name, input, tool_use_id: "c" },
-  });
-  const eventsOf = (open: number, tool: string, input: object) =>
-    askEvents(
-      request(tool, input) as never,
-      foldEvents(placed(asks.slice(0, open)), emptyFold()),
-      1,
-      "/",
-      undefined,
-    );
-  expect(eventsOf(99, "Bash", { command: "ls" })).toHaveLength(1);
-  expect(eventsOf(100, "Bash", { command: "ls" })[1]).toMatchObject({ optionId: "no", requestId: "new" });
-  const questions = [{ question: "Which?", header: "h", options: [], multiSelect: false }];
-  const [asked, answered] = eventsOf(100, "AskUserQuestion", { questions });
-  expect(asked?.type).toBe("elicitation_request");
-  expect(answered).toMatchObject({ type: "elicitation_response", action: "decline" });
 });
