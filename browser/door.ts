@@ -1,16 +1,20 @@
-/** Where the sidecar tells a browser what to do: a Unix socket in the thread's folder, one line in and one out. */
+/**
+ * Where the sidecar tells a browser what to do: a Unix socket in the thread's folder, one line in and one out,
+ * after a greeting.
+ */
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import * as z from "zod";
-import { type BrowserOp, browserOpSchema } from "../shared/browser/ops.ts";
-import type { DoorReply } from "../shared/browser/state.ts";
+import type { BrowserOp } from "../shared/browser/ops.ts";
+import { OUTCOME_UNKNOWN } from "../shared/browser/spec.ts";
+import { type DoorCall, type DoorReply, doorCallSchema } from "../shared/browser/state.ts";
 
 const MAX_LINE_BYTES = 64 * 1024;
 const MAX_CALLERS = 16;
 const LINE_MS = 5_000;
-const MAX_WAIT_MS = 60_000;
-
-const callSchema = z.object({ op: browserOpSchema, waitMs: z.int().min(0).max(MAX_WAIT_MS) });
+/** Says that whoever has connected is heard; JSON takes it for a space before the answer. */
+const GREETING = "\n";
+/** So many of the last inputs are known by their ids. */
+const KEPT_INPUTS = 200;
 
 /** Does something, and answers by `waitMs` at the latest. It never rejects. */
 type Perform = (op: BrowserOp, waitMs: number) => Promise<DoorReply>;
@@ -20,7 +24,8 @@ type Perform = (op: BrowserOp, waitMs: number) => Promise<DoorReply>;
  */
 export function openDoor(path: string, perform: Perform): Promise<Server> {
   rmSync(path, { force: true }); // of an earlier process of the thread
-  const server = createServer({ allowHalfOpen: true }, (socket) => serve(socket, perform));
+  const once = new Once(perform);
+  const server = createServer({ allowHalfOpen: true }, (socket) => serve(socket, once));
   server.maxConnections = MAX_CALLERS;
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -28,12 +33,39 @@ export function openDoor(path: string, perform: Perform): Promise<Server> {
   });
 }
 
-function serve(socket: Socket, perform: Perform): void {
+/** Does an input that comes again once. */
+class Once {
+  readonly #perform: Perform;
+  readonly #replies = new Map<string, Promise<DoorReply>>();
+
+  constructor(perform: Perform) {
+    this.#perform = perform;
+  }
+
+  run({ op, waitMs, input }: DoorCall): Promise<DoorReply> {
+    if (input === undefined) return this.#perform(op, waitMs);
+    const known = this.#replies.get(input.id);
+    if (known) return known;
+    if (input.isRepeat) return Promise.resolve({ error: OUTCOME_UNKNOWN, code: "unknown_outcome" });
+    const reply = this.#perform(op, waitMs);
+    this.#replies.set(input.id, reply);
+    const [oldest] = this.#replies.keys();
+    if (this.#replies.size > KEPT_INPUTS && oldest !== undefined) this.#replies.delete(oldest);
+    void reply.then((answer) => {
+      // Nothing was done, so it may be done the next time.
+      if ("code" in answer && answer.code === "unavailable") this.#replies.delete(input.id);
+    });
+    return reply;
+  }
+}
+
+function serve(socket: Socket, once: Once): void {
   let line = "";
   let isRead = false;
   socket.setEncoding("utf8");
   socket.setTimeout(LINE_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
+  socket.write(GREETING);
   socket.on("data", (text: string) => {
     if (isRead) return;
     line += text;
@@ -47,14 +79,14 @@ function serve(socket: Socket, perform: Perform): void {
   async function answer(text: string): Promise<DoorReply> {
     const call = readCall(text);
     return call
-      ? perform(call.op, call.waitMs)
+      ? once.run(call)
       : { error: "The browser does not know what to do.", code: "invalid_request" };
   }
 }
 
-function readCall(text: string): z.output<typeof callSchema> | undefined {
+function readCall(text: string): DoorCall | undefined {
   try {
-    return callSchema.safeParse(JSON.parse(text)).data;
+    return doorCallSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined; // no JSON
   }

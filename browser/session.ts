@@ -96,7 +96,9 @@ export class Session {
     let isAnswered = false;
     const acting = op.do === "stop" ? this.#stop() : this.#enqueue(op);
     acting.catch((error: unknown) => {
-      if (isAnswered) shown.set({ note: `What was asked for last was not done: ${errorText(error)}` });
+      if (!isAnswered) return;
+      this.#looks.note = `What was asked for last was not done: ${errorText(error)}`;
+      shown.set({ note: this.#looks.note });
     });
     try {
       await Promise.race([acting, pause(waitMs)]);

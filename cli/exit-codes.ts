@@ -73,6 +73,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "rate_limited":
       return EXIT.refused;
     case "unavailable":
+    case "unknown_outcome":
       return EXIT.unavailable;
     case "internal":
       return EXIT.failure;

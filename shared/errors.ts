@@ -32,6 +32,8 @@ export const ERROR_STATUS = {
   rate_limited: 429,
   internal: 500,
   unavailable: 503,
+  /** It may have been done, or not: who was to do it ended or went silent in between. */
+  unknown_outcome: 504,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

@@ -181,8 +181,8 @@ async function start(
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
-  const { tmux, queue, store, folders, agentKind, starter, endedThreads, removal, worktrees, userSpace } =
-    common;
+  const { tmux, queue, store, folders, agentKind, browserKind, starter, endedThreads, removal } = common;
+  const { worktrees, userSpace } = common;
   const { config, log, now, listenToTrouble } = common;
   listenToTrouble(() => watcher.noticeTrouble());
   starter.listen((threadId) => {
@@ -213,6 +213,7 @@ async function start(
   endedThreads.recover(queue);
   removal.recover();
   userSpace.recover();
+  browserKind.recover();
   worktrees.recover().catch((error: unknown) => log.error({ err: error }, "could not remove worktrees"));
   finishKills(common).catch((error: unknown) => {
     log.error({ err: error }, "could not finish kills that were cut off; the next start tries again");

@@ -36,3 +36,7 @@ export const VIEW = { width: 1280, height: 800 } as const;
 export const MAX_PICTURE_BYTES = 1024 * 1024;
 /** So many things of a page have a number. */
 export const MAX_MARKS = 99;
+
+/** For a person whose input may have been done, or not. */
+export const OUTCOME_UNKNOWN =
+  "The browser ended or went silent before it answered, so this was done or it was not: look at the picture before you do it again.";

@@ -1,5 +1,6 @@
 /** What a browser shows: all that its messages, the console, the command line and agents draw from. */
 import * as z from "zod";
+import { browserOpSchema } from "./ops.ts";
 
 /** Something that can be clicked or typed into, with the number that it has on the picture. */
 export const markSchema = z.object({
@@ -45,9 +46,22 @@ export type BrowserShown = z.infer<typeof browserShownSchema>;
 export const browserStateSchema = z.object({ ...shownFields, marks: z.array(markSchema) });
 export type BrowserState = z.infer<typeof browserStateSchema>;
 
-/** What the browser's door answers. */
+/** What the browser's door is asked. */
+export const doorCallSchema = z.object({
+  op: browserOpSchema,
+  /** The browser answers by then, in milliseconds, with its page on the way if it takes longer. */
+  waitMs: z.int().min(0).max(60_000),
+  /** An input with an id is done once. `isRepeat`: the sidecar may have asked before, perhaps an earlier browser. */
+  input: z.object({ id: z.string(), isRepeat: z.boolean() }).optional(),
+});
+export type DoorCall = z.output<typeof doorCallSchema>;
+
+/** What the browser's door answers. `unavailable`: nothing was done. */
 export const doorReplySchema = z.union([
   z.object({ state: browserStateSchema }),
-  z.object({ error: z.string(), code: z.enum(["invalid_request", "not_found", "unavailable"]) }),
+  z.object({
+    error: z.string(),
+    code: z.enum(["invalid_request", "not_found", "unavailable", "unknown_outcome"]),
+  }),
 ]);
 export type DoorReply = z.infer<typeof doorReplySchema>;

@@ -26,7 +26,7 @@ export const browsers = {
     body: browserOpSchema,
     status: 200,
     reply: browserStateSchema,
-    errors: ["not_found", "unsupported", "thread_ended", "unavailable"],
+    errors: ["not_found", "unsupported", "thread_ended", "unavailable", "unknown_outcome"],
     access: "console",
     right: "type",
     isRepeatable: false,

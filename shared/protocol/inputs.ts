@@ -21,6 +21,7 @@ export const inputs = {
       "thread_ended",
       "rate_limited",
       "unavailable",
+      "unknown_outcome",
     ],
     access: "console",
     // With an `inputId` it is: the same id a second time does nothing.

@@ -1,9 +1,9 @@
 /** Each part of a browser is killed: it comes back at its address and says so, and nothing of it is left at its end. */
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
-import { act, openBrowser, START_MS, untilState } from "../support/browsers.ts";
-import { findProcessesOf } from "../support/processes.ts";
+import { act, browserPids, openBrowser, START_MS, untilState } from "../support/browsers.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { type Site, startSite } from "../support/site.ts";
 import { until } from "../support/wait.ts";
@@ -21,26 +21,13 @@ afterAll(async () => {
   await site?.close();
 });
 
-const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-function pidsOf(what: (command: string) => boolean): number[] {
-  return findProcessesOf(sidecar.folders.path).flatMap(({ pid }) => {
-    try {
-      return what(commandOf(pid)) ? [pid] : [];
-    } catch {
-      return []; // it has ended
-    }
-  });
-}
-const isChromium = (command: string) => command.includes("chromium") && !command.includes("--type=");
-const isRunner = (command: string) => command.includes("browser/main.cjs") && !command.startsWith("/bin/sh");
-
 const end = (pids: readonly number[]) => {
   for (const pid of pids) process.kill(pid, "SIGKILL");
 };
 
 const KILLS: [string, () => Promise<void> | void][] = [
-  ["Chromium", () => end(pidsOf(isChromium))],
-  ["its program", () => end(pidsOf(isRunner))],
+  ["Chromium", () => end(browserPids(sidecar, "chromium"))],
+  ["its program", () => end(browserPids(sidecar, "program"))],
   ["tmux", () => end([sidecar.folders.tmuxPid()])],
 ];
 
@@ -69,15 +56,23 @@ test.each(KILLS)(
 );
 
 test("it goes on over a restart of the sidecar, and nothing is left at its end", async () => {
-  const [before] = pidsOf(isRunner);
+  const [before] = browserPids(sidecar, "program");
   expect(before).toBeDefined();
   await sidecar.restart();
   const { title } = await act(sidecar, "page", { do: "open", url: site.at("/") });
   expect(title).toBe("/");
-  expect(pidsOf(isRunner)).toContain(before);
+  expect(browserPids(sidecar, "program")).toContain(before);
   expect(await sidecar.client.killThread("page")).toMatchObject({ survivors: 0 });
-  await until(
-    "its processes to end",
-    () => pidsOf((command) => /chromium|browser\/main/.test(command)).length === 0,
-  );
+  await until("its processes to end", () => browserPids(sidecar, "any").length === 0);
+
+  // What a sidecar leaves that was killed in the middle of removing a thread.
+  const below = (path: string) => join(sidecar.stateDir, "browsers", path);
+  for (const path of ["page/profile", "gone/profile", "gone/attachments"])
+    mkdirSync(below(path), { recursive: true });
+  await sidecar.restart();
+  expect(["page", "page/profile", "gone"].map((path) => existsSync(below(path)))).toEqual([
+    true,
+    false,
+    false,
+  ]);
 }, 180_000);

@@ -1,7 +1,10 @@
-/** Browser threads of tests: opened, used, waited for. */
+/** Browser threads of tests: opened, used, waited for, killed. */
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import type { SentBrowserOp } from "../../shared/browser/ops.ts";
 import type { BrowserState } from "../../shared/browser/state.ts";
 import { browsers } from "../../shared/protocol/browsers.ts";
+import { findProcessesOf } from "./processes.ts";
 import type { TestSidecar } from "./sidecar.ts";
 import { untilValue } from "./wait.ts";
 
@@ -9,11 +12,9 @@ import { untilValue } from "./wait.ts";
 export const START_MS = 120_000;
 const ANSWER_MS = 60_000;
 
-export async function openBrowser(
-  sidecar: TestSidecar,
-  threadId: string,
-  url: string,
-): Promise<BrowserState> {
+type Served = Pick<TestSidecar, "client">;
+
+export async function openBrowser(sidecar: Served, threadId: string, url: string): Promise<BrowserState> {
   await sidecar.client.createThread({ threadId, type: "browser", dir: ".", command: url });
   return untilState(
     sidecar,
@@ -23,12 +24,12 @@ export async function openBrowser(
   );
 }
 
-export function act(sidecar: TestSidecar, threadId: string, body: SentBrowserOp): Promise<BrowserState> {
+export function act(sidecar: Served, threadId: string, body: SentBrowserOp): Promise<BrowserState> {
   return sidecar.client.call(browsers.act, { id: threadId }, { body, timeoutMs: ANSWER_MS });
 }
 
 export function untilState(
-  sidecar: TestSidecar,
+  sidecar: Served,
   threadId: string,
   what: string,
   isMet: (state: BrowserState) => boolean,
@@ -43,4 +44,26 @@ export function untilState(
   return untilValue(what, read, (state) => state !== undefined && isMet(state), {
     timeoutMs: START_MS,
   }) as Promise<BrowserState>;
+}
+
+const PARTS = {
+  chromium: (command: string) => /chrom/.test(command) && !/--type=|browser\/main/.test(command),
+  page: (command: string) => command.includes("--type=renderer"),
+  program: (command: string) => command.includes("browser/main.cjs") && !command.startsWith("/bin/sh"),
+  any: (command: string) => /--type=|chromium|browser\/main/.test(command),
+} as const;
+
+/** The processes of all browsers of a sidecar: the main one of each Chromium, the pages', our programs, or all. */
+export function browserPids({ folders }: Pick<TestSidecar, "folders">, part: keyof typeof PARTS): number[] {
+  return findProcessesOf(folders.path).flatMap(({ pid, command }) => (PARTS[part](command) ? [pid] : []));
+}
+
+/** Ids of inputs that were begun and have no answer. */
+export function inputsOnTheirWay({ stateDir }: Pick<TestSidecar, "stateDir">): string[] {
+  const database = new Database(join(stateDir, "threadmux.db"), { readonly: true });
+  try {
+    return database.prepare("SELECT input_id FROM inputs WHERE is_sent = 0").pluck().all() as string[];
+  } finally {
+    database.close();
+  }
 }

@@ -12,6 +12,9 @@ export interface Site {
   close: () => Promise<void>;
 }
 
+/** A search for what begins with `slow` takes so long. */
+const SLOW_MS = 3_000;
+
 const SHOP = `<h1>Shop</h1><p><a href="/about">About us</a> <a href="/window" target="_blank">Window</a></p>
 <form action="/search"><input name="q" placeholder="Search"><select name="c"><option>Red<option>Green</select><button>Go</button></form>
 <label><input type="checkbox"> Agree</label> <button onclick="alert('hello')">Alert</button> <a href="/report">Report</a>
@@ -60,6 +63,8 @@ function answer({ url = "/" }: IncomingMessage, response: ServerResponse): void 
   } else if (pathname === "/embeds")
     page(response, "Embeds", `<img src="${searchParams.get("url")}"><p>embedded</p>`);
   else if (pathname === "/title") page(response, searchParams.get("text") ?? "", "<p>titled</p>");
+  else if (pathname === "/search" && searchParams.get("q")?.startsWith("slow"))
+    setTimeout(() => page(response, "Found slowly", "<p>slow</p>"), SLOW_MS).unref();
   else if (pathname === "/search")
     page(response, "Found", `<p>${searchParams.get("q")} in ${searchParams.get("c")}</p>`);
   else page(response, pathname, PAGES[pathname] ?? "<h1>Nothing here</h1><a href='/'>Home</a>");

@@ -1,8 +1,9 @@
 /** A browser: a Chromium with one page, which people see as a picture and use by numbers. */
 
-import type { ThreadStatus } from "../../shared/api.ts";
+import { isOpen, type ThreadStatus } from "../../shared/api.ts";
 import { hostOf, parseAddress, portOf } from "../../shared/browser/address.ts";
 import { OpenedHosts } from "../../shared/browser/hosts.ts";
+import type { BrowserOp } from "../../shared/browser/ops.ts";
 import { HostError, resolveHost } from "../../shared/browser/resolve.ts";
 import { browserShownSchema } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -21,7 +22,7 @@ import {
 import type { Program, Programs } from "../threads/programs.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
-import { callDoor } from "./door.ts";
+import { callDoor, connectToDoor } from "./door.ts";
 import { findChromium, whyNoChromium } from "./find-chromium.ts";
 import type { BrowserFolders } from "./folders.ts";
 import { opOfKey, opOfText } from "./input-ops.ts";
@@ -122,18 +123,37 @@ export class BrowserKind implements Kind {
   }
 
   async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {
-    return this.#options.store.inputs.find(threadId, inputId) !== undefined;
+    return this.#options.store.inputs.find(threadId, inputId) === "sent";
   }
 
+  /**
+   * An input with an id is done once, also if sidecar or browser end in the middle; if nobody can tell whether it was
+   * done, its sender hears that.
+   */
   async takeInput(thread: StoredThread, input: Input): Promise<{ isHidden: boolean }> {
-    const { store, folders } = this.#options;
     const { threadId, status } = thread;
     if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
     const op = "key" in input ? opOfKey(input.key) : opOfText(input.text, input.enter);
     if (op.do === "open") await this.checkHost(parseAddress(op.url));
-    if ("inputId" in input && input.inputId !== undefined) store.inputs.set(threadId, input.inputId, "sent");
-    await callDoor(folders, threadId, op, INPUT_WAIT_MS);
+    await this.#tell(threadId, op, "inputId" in input ? input.inputId : undefined);
     return { isHidden: false };
+  }
+
+  async #tell(threadId: ThreadId, op: BrowserOp, inputId: string | undefined): Promise<void> {
+    const { folders, store } = this.#options;
+    const socket = await connectToDoor(folders, threadId);
+    const call = { op, waitMs: INPUT_WAIT_MS };
+    if (inputId === undefined) return void (await callDoor(socket, call));
+    const isRepeat = store.inputs.find(threadId, inputId) !== undefined;
+    store.inputs.set(threadId, inputId, "sending");
+    try {
+      await callDoor(socket, { ...call, input: { id: inputId, isRepeat } });
+      store.inputs.set(threadId, inputId, "sent");
+    } catch (error) {
+      const isUnknown = error instanceof AppError && error.code === "unknown_outcome";
+      if (!isUnknown) store.inputs.remove(threadId, inputId); // nothing was done
+      throw error;
+    }
   }
 
   async asksForPaste(): Promise<boolean> {
@@ -169,19 +189,30 @@ export class BrowserKind implements Kind {
 
   /** Without its session the browser is started in a new one, at its address. */
   async reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void> {
-    const { store, programs, log, now } = this.#options;
+    const { store, programs, folders, log, now } = this.#options;
     const { threadId, status } = thread;
     if (pane || status !== "running") return;
     await programs.endOrphans(thread);
-    if (this.#options.folders.has(threadId) && this.#mayStart(threadId)) {
+    if (folders.has(threadId) && this.#mayStart(threadId)) {
       log.warn({ threadId }, "a browser's session is gone; starting it anew");
       const running = await programs.open(thread, this.#takeRun(threadId), this.#program(threadId));
       store.threads.update(threadId, running);
       return;
     }
+    folders.removeProfile(threadId);
     const end = this.findEnd(thread);
     if (end) store.threads.update(threadId, { status: "exited", ...endingOf(end, undefined, now()) });
     else store.threads.update(threadId, { status: "lost", endedAt: now() });
+  }
+
+  /** At the sidecar's start: removes what is left of threads that are gone, and the profiles of those that are over. */
+  recover(): void {
+    const { store, folders } = this.#options;
+    for (const threadId of folders.list()) {
+      const thread = store.threads.find(threadId);
+      if (!thread) folders.remove(threadId);
+      else if (!isOpen(thread.status)) folders.removeProfile(threadId);
+    }
   }
 
   describe({ threadId }: StoredThread): KindDescription {

@@ -8,7 +8,7 @@ import type { StoredThread } from "../store/threads.ts";
 import { threadEnded } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { BrowserKind } from "./browser-kind.ts";
-import { callDoor } from "./door.ts";
+import { callDoor, connectToDoor } from "./door.ts";
 import type { BrowserFolders } from "./folders.ts";
 
 /** For a page that answers. */
@@ -29,14 +29,14 @@ export class Browsers {
 
   /**
    * Does something with the page. What takes longer than ten seconds goes on; the state says that the page loads.
-   * @throws AppError `not_found`, `unsupported`, `thread_ended`, `invalid_request`, `unavailable`
+   * @throws AppError `not_found`, `unsupported`, `thread_ended`, `invalid_request`, `unavailable`, `unknown_outcome`
    */
   async act(threadId: ThreadId, op: BrowserOp): Promise<BrowserState> {
     const { browserKind, browserFolders } = this.#options;
     const { status } = this.#get(threadId);
     if (status !== "running") throw threadEnded(threadId, browserKind.whyNoInput(status));
     if (op.do === "open") await browserKind.checkHost(parseAddress(op.url));
-    return callDoor(browserFolders, threadId, op, WAIT_MS);
+    return callDoor(await connectToDoor(browserFolders, threadId), { op, waitMs: WAIT_MS });
   }
 
   /** @throws AppError `not_found`, `unsupported`, `unavailable` if it has shown nothing yet */

@@ -1,36 +1,55 @@
 /** Tells a thread's browser what to do. */
 import type { Socket } from "node:net";
-import type { BrowserOp } from "../../shared/browser/ops.ts";
-import { type BrowserState, doorReplySchema } from "../../shared/browser/state.ts";
+import { OUTCOME_UNKNOWN } from "../../shared/browser/spec.ts";
+import { type BrowserState, type DoorCall, doorReplySchema } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { withDeadline } from "../../shared/lifecycle.ts";
 import type { BrowserFolders } from "./folders.ts";
 
 /** Above what the browser itself waits for a page. */
 const SLACK_MS = 10_000;
+const GREETING_MS = 5_000;
 const MAX_REPLY_BYTES = 256 * 1024;
 
 /**
- * @param waitMs the browser answers by then, with its page on the way if it takes longer
- * @throws AppError `invalid_request`, `not_found`, `unavailable`
+ * Connects, and waits until the browser greets: the kernel also takes connections for a program that is dying or stopped,
+ * which reads nothing any more.
+ * @throws AppError `unavailable` if nobody is there; then nothing was asked
  */
-export async function callDoor(
-  folders: BrowserFolders,
-  threadId: ThreadId,
-  op: BrowserOp,
-  waitMs: number,
-): Promise<BrowserState> {
-  let socket: Socket;
+export async function connectToDoor(folders: BrowserFolders, threadId: ThreadId): Promise<Socket> {
+  let socket: Socket | undefined;
   try {
     socket = await folders.connect(threadId);
+    await withDeadline(greeted(socket), GREETING_MS, "the browser's greeting");
+    return socket;
   } catch (cause) {
-    throw new AppError("unavailable", "The browser is starting; try again.", { cause });
+    socket?.destroy();
+    throw new AppError("unavailable", "The browser is starting, or does not answer; try again.", { cause });
   }
-  const reply = doorReplySchema.safeParse(
-    await ask(socket, `${JSON.stringify({ op, waitMs })}\n`, waitMs + SLACK_MS),
-  ).data;
-  if (!reply)
-    throw new AppError("unavailable", "The browser has ended before it could answer; it starts anew.");
+}
+
+function greeted(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error) => {
+      socket.off("readable", settle).off("close", fail).off("error", fail);
+      if (error) reject(error);
+      else resolve();
+    };
+    const fail = (error: unknown) => settle(error instanceof Error ? error : new Error("it hung up"));
+    socket.once("readable", settle).once("close", fail).once("error", fail);
+  });
+}
+
+/**
+ * @param socket is ended
+ * @throws AppError `invalid_request`, `not_found`, `unavailable` if nothing was done, `unknown_outcome` if there was no
+ * answer
+ */
+export async function callDoor(socket: Socket, call: DoorCall): Promise<BrowserState> {
+  const text = await ask(socket, `${JSON.stringify(call)}\n`, call.waitMs + SLACK_MS);
+  const reply = doorReplySchema.safeParse(text).data;
+  if (!reply) throw new AppError("unknown_outcome", OUTCOME_UNKNOWN);
   if ("error" in reply) throw new AppError(reply.code, reply.error);
   return reply.state;
 }

@@ -1,5 +1,5 @@
 /** The folders of browser threads, below `STATE_DIR/browsers`: what a browser is told, and what it shows. */
-import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import * as z from "zod";
 import { removeShortTmp } from "../../shared/browser/short-tmp.ts";
 import { BROWSER_FILES, type BrowserSpec, browserSpecSchema } from "../../shared/browser/spec.ts";
 import { type BrowserState, browserStateSchema } from "../../shared/browser/state.ts";
-import type { ThreadId } from "../../shared/ids.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { diskBytesOf } from "../streams/disk.ts";
@@ -39,6 +39,12 @@ export class BrowserFolders {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     mkdirSync(this.attachments(threadId), { mode: 0o700 });
     writeWhole(join(folder, BROWSER_FILES.spec), JSON.stringify(spec));
+  }
+
+  /** The threads that have a folder. */
+  list(): ThreadId[] {
+    if (!existsSync(this.#root)) return [];
+    return readdirSync(this.#root).flatMap((name) => knownThreadId.safeParse(name).data ?? []);
   }
 
   has(threadId: ThreadId): boolean {

@@ -14,6 +14,7 @@ export class InputTable {
   readonly #any;
   readonly #listSending;
   readonly #set;
+  readonly #remove;
 
   constructor(db: Database) {
     this.#find = db.prepare("SELECT is_sent FROM inputs WHERE thread_id = ? AND input_id = ?");
@@ -22,6 +23,7 @@ export class InputTable {
     this.#set = db.prepare(
       "INSERT INTO inputs (thread_id, input_id, is_sent) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET is_sent = excluded.is_sent",
     );
+    this.#remove = db.prepare("DELETE FROM inputs WHERE thread_id = ? AND input_id = ?");
   }
 
   find(threadId: ThreadId, inputId: string): InputState | undefined {
@@ -41,5 +43,10 @@ export class InputTable {
 
   set(threadId: ThreadId, inputId: string, state: InputState): void {
     this.#set.run(threadId, inputId, state === "sent" ? 1 : 0);
+  }
+
+  /** It did not go in, and may be sent again. */
+  remove(threadId: ThreadId, inputId: string): void {
+    this.#remove.run(threadId, inputId);
   }
 }
