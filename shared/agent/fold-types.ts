@@ -178,6 +178,8 @@ export interface WaitingMessage {
 }
 
 export interface VoiceFold {
+  /** The people for whom it is at work: who wrote in this turn, or in the last turn in which anybody did. */
+  askers?: { source: Source; channelId?: DiscordId }[];
   /** People's messages that it has read, and neither answered nor settled otherwise. */
   owed: {
     messageId: string;

@@ -31,6 +31,8 @@ export function owesAnswer(fold: ThreadFold): boolean {
 function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {
   const { voice = NONE } = fold;
   switch (event.type) {
+    case "delivery":
+      return withAskers(fold, voice, event.deliveryId);
     case "delivery_update":
       return event.status === "started" ? read(fold, voice, event) : fold.voice;
     case "tool_call": {
@@ -55,6 +57,21 @@ function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined
       return fold.voice;
   }
 }
+
+/** Notes for whom it is at work. What no person wrote, such as the end of a child, goes on with what people wanted. */
+function withAskers(fold: ThreadFold, voice: VoiceFold, deliveryId: string): VoiceFold | undefined {
+  const messages = fold.deliveries.find((open) => open.deliveryId === deliveryId)?.messages ?? [];
+  const before = fold.turn === null ? [] : (voice.askers ?? []);
+  const found = messages.filter((message) => message.handle !== undefined && !isForeign(message));
+  if (found.length === 0) return fold.voice;
+  const askers = found.map(({ source, channelId }) => ({ source, ...(channelId && { channelId }) }));
+  const isKnown = (one: Asker) => before.some((other) => isSame(one, other));
+  const fresh = askers.filter((one, at) => !isKnown(one) && askers.findIndex((a) => isSame(a, one)) === at);
+  return { ...voice, askers: [...before, ...fresh] };
+}
+
+type Asker = NonNullable<VoiceFold["askers"]>[number];
+const isSame = (one: Asker, other: Asker) => one.source === other.source && one.channelId === other.channelId;
 
 /** Notes that the model has read a person's message in a channel: from then on it owes one answer, however often the message is delivered. */
 function read(

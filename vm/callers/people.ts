@@ -16,7 +16,7 @@ interface Rows {
 
 export interface PeopleOptions {
   table: Rows;
-  /** Who made a thread; undefined if it is not there any more. */
+  /** Who made a thread; undefined if it is nobody's, or not there any more. */
   findMaker: (threadId: string) => Principal | undefined;
 }
 
@@ -26,12 +26,18 @@ const MAX_DEPTH = 100;
 /** Over the sidecar's rows. */
 export function peopleOf({
   people,
+  spoken,
   threads,
 }: {
   people: Rows;
+  spoken: { isMain(threadId: ThreadId): boolean };
   threads: { find(threadId: ThreadId): { createdBy: Principal } | undefined };
 }): People {
-  const findMaker = (threadId: string) => threads.find(knownThreadId.parse(threadId))?.createdBy;
+  const findMaker = (threadId: string) => {
+    const id = knownThreadId.parse(threadId);
+    // An agent that hears channels is theirs, whoever wrote first; its calls are judged by those who write now.
+    return spoken.isMain(id) ? undefined : threads.find(id)?.createdBy;
+  };
   return new People({ table: people, findMaker });
 }
 

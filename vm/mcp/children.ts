@@ -30,6 +30,8 @@ import type { UserSpace } from "../threads/user-space.ts";
 import { shareFor } from "./budgets.ts";
 import { isWider, modeOfChild } from "./child-mode.ts";
 import { isBelow, placeOfChild } from "./child-place.ts";
+import { inheritedFrom } from "./inherited.ts";
+import { makerOfChild } from "./may-use.ts";
 import { refuseTooMany } from "./spawn-rate.ts";
 import { hasWiderTools } from "./wider-tools.ts";
 
@@ -236,34 +238,18 @@ export class Children {
   #inherited(parentId: ThreadId): AgentConfig {
     const own = this.#options.folders.findConfig(parentId)?.agent;
     if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
-    const {
-      originThreadId: _,
-      outputSchema: __,
-      voice: ___,
-      mainAgent: ____,
-      gates = [],
-      ...inherited
-    } = own;
-    const guards = gates.filter(({ at }) => at === "before_step" || at === "on_limit");
-    return {
-      ...inherited,
-      mode: "conversation",
-      workspace: "shared",
-      tags: [],
-      parentThreadId: parentId,
-      // A gate that holds its parent holds the child too.
-      ...(guards.length > 0 && { gates: guards }),
-    };
+    return inheritedFrom(parentId, own);
   }
 
   async #create(
-    { threadId: parentId, createdBy }: StoredThread,
+    parent: StoredThread,
     made: Omit<CreateRequest, "type" | "createdBy" | "cols" | "rows">,
   ): Promise<void> {
     const { creation, agents, marks, store } = this.#options;
+    const parentId = parent.threadId;
     const outside = await marks.findSpread(parentId);
     await creation.create({
-      ...{ createdBy, type: "agent", cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
+      ...{ createdBy: makerOfChild(store, parent), type: "agent", cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
       ...made,
       budget: store.budgets.find(parentId)?.budget,
       // A child that is made and writes back is a message too.

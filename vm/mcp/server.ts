@@ -9,8 +9,8 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Right } from "../../shared/rights.ts";
 import { VERSION } from "../../shared/version.ts";
+import type { MayUse } from "./may-use.ts";
 import type { Tool } from "./tool.ts";
 
 /** It is written into transcripts. */
@@ -27,8 +27,7 @@ export interface McpRequest {
 }
 
 export interface McpServerOptions {
-  /** @throws AppError `forbidden` if the person who began the thread may not */
-  mayUse: (threadId: ThreadId, right: Right) => void;
+  mayUse: MayUse;
   log: Log;
 }
 
@@ -83,7 +82,7 @@ export class McpServer {
       if (call.callId !== undefined && call.callId.length > MAX_CALL_ID)
         throw new AppError("invalid_request", `The call's id is longer than ${MAX_CALL_ID} characters.`);
       if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
-      this.#judge(tool, threadId);
+      if (tool.right !== "none") await this.#mayUse(threadId, tool.right);
       this.#log.info({ threadId, tool: name }, "an agent uses a tool");
       return { content: [{ type: "text" as const, text: await tool.run(call) }] };
     } catch (error) {
@@ -95,18 +94,6 @@ export class McpServer {
       const left = (this.#calls.get(threadId) ?? 1) - 1;
       if (left > 0) this.#calls.set(threadId, left);
       else this.#calls.delete(threadId);
-    }
-  }
-
-  /** @throws AppError `forbidden` */
-  #judge({ right }: Tool, threadId: ThreadId): void {
-    try {
-      this.#mayUse(threadId, right);
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      throw new AppError(error.code, `Refused to the person who began this thread: ${error.message}`, {
-        cause: error,
-      });
     }
   }
 

@@ -22,8 +22,8 @@ export interface Tool {
   inputSchema: z.ZodType;
   /** Whether a thread is offered it; not set: each is. */
   isFor?: (threadId: ThreadId) => boolean;
-  /** What the person needs who began the thread. */
-  right: Right;
+  /** What those need for whom the agent works; `none`: the tool itself judges. */
+  right: Right | "none";
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
   run(call: ToolCall): Promise<string>;
 }

@@ -9,6 +9,7 @@ test("an engine that names no calls may write to another agent", async () => {
     homes: { find: () => knownThreadId.parse("reader") },
     isFor: () => true,
     childEnds: { watch: () => {} },
+    mayUse: async () => {},
   } as unknown as VoiceToolsOptions;
   const message = voiceTools(options).find(({ name }) => name === "message");
   const call = { threadId: knownThreadId.parse("main"), callId: undefined };

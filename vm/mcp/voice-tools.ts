@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { parseThreadAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
 import type { Homes } from "../threads/homes.ts";
+import type { MayUse } from "./may-use.ts";
 import type { Messages } from "./messages.ts";
 import type { Tool } from "./tool.ts";
 import type { Voice } from "./voice.ts";
@@ -33,13 +34,15 @@ export interface VoiceToolsOptions {
   childEnds: { watch(childId: ThreadId): void };
   /** Whether a thread's agent speaks with a tool alone. */
   isFor: NonNullable<Tool["isFor"]>;
+  mayUse: MayUse;
 }
 
-export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceToolsOptions): Tool[] {
+export function voiceTools({ voice, messages, homes, childEnds, isFor, mayUse }: VoiceToolsOptions): Tool[] {
   return [
     {
       name: "message",
-      right: "type",
+      // Where it may speak in Discord is judged by address: whom it owes an answer gets it, whoever else wrote.
+      right: "none",
       isFor,
       description:
         "The only way in which people and other agents hear you: your own text is private. `to` is an address as your inputs have it. An answer to somebody goes to their address.",
@@ -51,6 +54,7 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceTo
           const id = await voice.say(threadId, { to, content, isSilent: silent, callId });
           return `Queued as m${id} for ${to}.`;
         }
+        await mayUse(threadId, "type");
         const reader = homes.find(thread);
         if (reader === undefined) throw new AppError("not_found", `to: there is no ${to} that you know.`);
         const { held } = await messages.send(threadId, { to: reader, text: content, callId });
@@ -62,7 +66,7 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor }: VoiceTo
     },
     {
       name: "done",
-      right: "read",
+      right: "none",
       isFor,
       description:
         "Says that there is nothing to say to those whose messages you have read. Call it if none of them needs an answer.",

@@ -44,6 +44,7 @@ export class SpokenTable {
   readonly #findHeard;
   readonly #listHeard;
   readonly #findMain;
+  readonly #isMain;
   readonly #setMain;
   readonly #forgetMain;
   #revision = randomUUID();
@@ -90,6 +91,7 @@ export class SpokenTable {
       "SELECT person_id FROM spoken_heard WHERE thread_id = ? AND channel_id = ? ORDER BY heard_at DESC LIMIT 20",
     );
     this.#findMain = db.prepare("SELECT thread_id FROM main_agents WHERE name = ?");
+    this.#isMain = db.prepare("SELECT 1 FROM main_agents WHERE thread_id = ?");
     this.#forgetMain = db.prepare("DELETE FROM main_agents WHERE name = ?");
     this.#setMain = db.prepare(
       "INSERT INTO main_agents (name, thread_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET thread_id = excluded.thread_id",
@@ -182,6 +184,11 @@ export class SpokenTable {
   findMain(name: string): ThreadId | undefined {
     const row = this.#findMain.get(name);
     return row === undefined ? undefined : idSchema.parse(row).thread_id;
+  }
+
+  /** Whether a thread is the one that hears channels now. */
+  isMain(threadId: ThreadId): boolean {
+    return this.#isMain.get(threadId) !== undefined;
   }
 
   setMain(name: string, threadId: ThreadId): void {

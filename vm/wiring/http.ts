@@ -4,9 +4,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
 import type { ThreadId } from "../../shared/ids.ts";
-import { threadPrincipal } from "../../shared/principal.ts";
 import { EngineList } from "../agents/engine-list.ts";
-import { type People, peopleOf } from "../callers/people.ts";
+import { peopleOf } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
 import { createConsole } from "../console/routes.ts";
@@ -25,10 +24,11 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { JobNews } from "../jobs/news.ts";
 import { reportTool } from "../jobs/report-tool.ts";
 import { childTools } from "../mcp/child-tools.ts";
+import { type MayUse, makeMayUse } from "../mcp/may-use.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
-import { McpServer, type McpServerOptions } from "../mcp/server.ts";
+import { McpServer } from "../mcp/server.ts";
 import type { Tool } from "../mcp/tool.ts";
 import { voiceTools } from "../mcp/voice-tools.ts";
 import { Ledgers } from "../threads/ledgers.ts";
@@ -154,18 +154,14 @@ function createMcp({
   ...rest
 }: Pick<DoorOptions, "operations" | "storage" | "jobs" | "jobNews"> &
   Pick<Setting, "now" | "log">): McpServer {
-  const options = { mayUse: mayUse(peopleOf(storage.store), operations), log };
-  return new McpServer(toolsOf(operations, storage, rest), options);
-}
-
-/** An agent may what the person may who began its thread, in that thread's channel. */
-function mayUse(people: People, { homes }: Pick<Operations, "homes">): McpServerOptions["mayUse"] {
-  return (threadId, right) => people.judge(threadPrincipal(threadId), right, homes.channelOf(threadId));
+  const { store } = storage;
+  const mayUse = makeMayUse({ ...operations, store, people: peopleOf(store) });
+  return new McpServer(toolsOf({ ...operations, mayUse }, storage, rest), { mayUse, log });
 }
 
 /** What agents may call. */
 function toolsOf(
-  operations: Operations,
+  operations: Operations & { mayUse: MayUse },
   { logWatch, folders, store }: Storage,
   { jobs, jobNews: news, now }: Pick<DoorOptions, "jobs" | "jobNews"> & Pick<Setting, "now">,
 ): Tool[] {
