@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openAgent, STAND_IN_CONFIG, script, standIn, untilStatus } from "../support/agents.ts";
 import { attach, countClients, startForViewers } from "../support/console.ts";
 import { findProcessesOf } from "../support/processes.ts";
 import { spawnSidecar, startSidecar, type TestSidecar } from "../support/sidecar.ts";
@@ -242,4 +243,24 @@ describe("the end", () => {
       await own.close();
     }
   });
+});
+
+test("of an agent that rests, nothing is shown until it works again, then its terminal, on the same socket", async () => {
+  const own = await startSidecar({ ...STAND_IN_CONFIG, agent: standIn({ idleSeconds: 1 }) });
+  try {
+    await openAgent(own, "rests", script("Hi", { text: "Hello." }));
+    await untilStatus(own, "rests", "idle");
+    const hasSession = async () => (await own.folders.tmux("ls", "-F", "#{session_name}")).includes("rests");
+    await until("its session to end", async () => !(await hasSession().catch(() => false)));
+    const viewer = await attach(own, "rests");
+    await until("the tmux client to end", () =>
+      findProcessesOf(own.stateDir).every(({ command }) => !/attach-session.*thread-rests/.test(command)),
+    );
+    await own.client.sendInput("rests", { text: script("More", { text: "Once more." }) });
+    await viewer.untilScreen("Once more.");
+    expect(viewer.screen()).not.toContain("session");
+    await viewer.close();
+  } finally {
+    await own.close();
+  }
 });

@@ -88,14 +88,7 @@ export class Viewer {
     this.#viewport = options.viewport;
     const { cols, rows } = this.#viewport ?? options.thread;
     this.#drawn = { cols, rows };
-    this.#client = options.attach({
-      cols,
-      rows,
-      isReadOnly: options.mode === "view",
-      isPlain: options.isPlain,
-      onData: (chunk) => this.#draw(chunk),
-      onExit: () => this.#onDetached(),
-    });
+    this.#client = this.#attach();
     this.#socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     this.#socket.on("pong", () => {
       this.#isAlive = true;
@@ -127,6 +120,7 @@ export class Viewer {
     if (thread.cols !== before.cols || thread.rows !== before.rows) this.#sendSize();
     this.#fit(this.#viewport ?? thread);
     if (thread.status !== before.status || thread.exitCode !== before.exitCode) this.#sendStatus();
+    if (before.status === "idle" && thread.status !== "idle" && !this.#client) this.#attachAgain();
     this.#checkSettled(now);
     this.#checkStalled(now);
     this.#checkAlive(now);
@@ -146,6 +140,24 @@ export class Viewer {
   terminate(): void {
     this.#client?.cut();
     this.#socket.terminate();
+  }
+
+  /** @throws Error if no tmux client can be started */
+  #attach(): AttachedClient {
+    const { attach, mode, isPlain } = this.#options;
+    return attach({
+      ...this.#drawn,
+      isReadOnly: mode === "view",
+      isPlain,
+      onData: (chunk) => this.#draw(chunk),
+      onExit: () => this.#onDetached(),
+    });
+  }
+
+  /** An agent that rests has no session; its next one is shown on the same socket. */
+  #attachAgain(): void {
+    this.#detachedAt = undefined;
+    this.#client = this.#attach();
   }
 
   #draw(chunk: Buffer): void {
@@ -227,7 +239,7 @@ export class Viewer {
     if (this.#detachedAt === undefined) return;
     const waitedMs = now - this.#detachedAt;
     if (this.#thread.status === "exited" && waitedMs >= SETTLE_EXITED_MS) this.#end(this.#thread);
-    if (waitedMs < SETTLE_MS) return;
+    if (waitedMs < SETTLE_MS || this.#thread.status === "idle") return;
     const error = "tmux has let go of this terminal; open it again.";
     this.close(closeCodeOf("unavailable"), "", { type: "error", code: "unavailable", error });
   }

@@ -33,6 +33,8 @@ const FEATURES = "RGB,usstyle,overline,strikethrough";
  * nothing is passed on, so that the last picture stays.
  */
 const FAREWELL = "\x1b[?1l\x1b>";
+/** A client that has attached begins with a control sequence. */
+const ESCAPE = 0x1b;
 /** A client asks the server to let it go; a hung server never does. */
 const KILL_AFTER_MS = 500;
 /** For tmux to take more of what was written, before the client is let go without it. */
@@ -125,7 +127,11 @@ export class AttachedClient {
     this.#pty.kill("SIGHUP");
   }
 
-  #receive(data: Buffer): void {
+  #receive(received: Buffer): void {
+    // A client that has not attached yet, or can't, speaks in plain words, which are no picture of the session.
+    const begin = this.#typedBefore ? received.indexOf(ESCAPE) : 0;
+    if (begin === -1) return;
+    const data = received.subarray(begin);
     for (const bytes of this.#typedBefore ?? []) this.#pass(bytes);
     this.#typedBefore = undefined;
     if (this.#hasEnded) return;

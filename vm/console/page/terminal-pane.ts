@@ -144,8 +144,7 @@ export class TerminalPane {
           ? `${state.text} This is what it showed last.`
           : `${state.text} Its terminal is gone.`;
       case "open":
-        if (isBeside)
-          return this.#status?.status === "running" ? "" : "The agent rests. This is its last screen.";
+        if (isBeside) return this.#status?.status === "running" ? "" : "The agent rests.";
         if (this.#status?.status === "exited") {
           return `The process has ${describeState(this.#status)}. This is its last screen.`;
         }
