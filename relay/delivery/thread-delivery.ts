@@ -7,6 +7,7 @@ import { compareIds, type DiscordApi, type OutgoingFile, snowflakeTime } from ".
 import type { Budget } from "../discord/budget.ts";
 import type { Refusal } from "../discord/refusals.ts";
 import type { DeliveryPlace } from "./delivery-mark.ts";
+import { FirstLook } from "./first-look.ts";
 import { Ledger, POST } from "./ledger.ts";
 import { MarkKeeper } from "./mark-keeper.ts";
 import { MessageWriter } from "./message-writer.ts";
@@ -72,6 +73,7 @@ interface Kept {
 export class ThreadDelivery<Reply> {
   readonly #options: ThreadDeliveryOptions<Reply>;
   readonly #ledger: Ledger;
+  readonly #firstLook: FirstLook;
   readonly #writer: MessageWriter;
   readonly #keeper: MarkKeeper<Kept>;
   readonly #pump: Pump;
@@ -96,6 +98,7 @@ export class ThreadDelivery<Reply> {
       put: options.putMessage,
       findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
     });
+    this.#firstLook = new FirstLook({ ...options, ledger: this.#ledger });
     this.#writer = new MessageWriter({ ...options, ledger: this.#ledger });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
     this.#keeper = new MarkKeeper({
@@ -146,7 +149,7 @@ export class ThreadDelivery<Reply> {
     }
     // A reply that tells of another thread's news has an empty part for this one.
     this.#hasNews ||= content.offset !== offset || content.eventCount !== eventCount;
-    this.#pump.wake();
+    this.#pump.wake(content.offset !== offset && this.#firstLook.noteMoved());
   }
 
   /**
@@ -205,8 +208,8 @@ export class ThreadDelivery<Reply> {
     const { content, now } = this.#options;
     if (post) return { at: this.#pace.nextSendAt(now()), run: () => this.#sendPost(post) };
     const pages = this.#pages();
-    const unread = this.#ledger.unread(pages.map(({ key }) => key));
-    if (unread.length > 0) return { at: 0, run: () => this.#ledger.read(unread) };
+    const look = this.#firstLook.next(pages);
+    if (look) return look;
     const { actions, delivered } = planPages({ pages, ...this.#view() });
     content.confirm(delivered);
     const lost = pages.find(({ key }) => !delivered.includes(key) && this.#ledger.find(key)?.isDeleted);
