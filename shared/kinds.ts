@@ -22,6 +22,8 @@ export const KINDS = {
   agent: { name: "an agent", icon: "🤖", begins: "was asked", hasTurns: true, hasExitCode: false },
   // In its pane is the program that runs Chromium.
   browser: { name: "a browser", icon: "🌐", begins: "browses", hasTurns: false, hasExitCode: false },
+  // It has no program: what its members say is written down by the sidecar.
+  room: { name: "a room", icon: "🗣", begins: "is a room", hasTurns: false, hasExitCode: false },
 } as const satisfies Record<string, KindFacts>;
 
 export type ThreadType = keyof typeof KINDS;

@@ -105,6 +105,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.memory.recover();
     operations.follows.recover();
     operations.childEnds.recover();
+    startRooms(common, operations, releasers);
     startAskFiles(common, operations, releasers);
     startBudgets(common, operations);
     await startReviews(common, operations, releasers);
@@ -150,6 +151,17 @@ async function startReviews(common: Common, operations: Operations, releasers: R
   common.listenToEvents((...event) => reviews.note(...event));
   releasers.add("reviews at gates", () => reviews.close());
   await reviews.start();
+}
+
+/** What members do is noticed from now on, and rooms go on from their rows. */
+function startRooms({ store, listenToEvents }: Common, operations: Operations, releasers: Releasers): void {
+  const { rooms, roomDriver } = operations;
+  listenToEvents((threadId, _, event) => {
+    const roomId = store.rooms.findRoomOf(threadId);
+    if (roomId !== undefined) rooms.noteEvent(roomId, threadId, event);
+  });
+  releasers.add("rooms", () => roomDriver.close());
+  rooms.recover();
 }
 
 /** From now on threads are told of the limits that they reach. */

@@ -8,3 +8,5 @@ export const HELPER = { id: "helper" };
 export const FIXER = { id: "fixer" };
 /** An agent that may run `npm --version` without asking. */
 export const TESTER = { id: "tester" };
+/** A room, which the first example of rooms makes of the agents ann and ben. */
+export const ROOM = { id: "review" };

@@ -15,6 +15,7 @@ import { logs } from "./logs.ts";
 import { memory } from "./memory.ts";
 import { output } from "./output.ts";
 import { people } from "./people.ts";
+import { rooms } from "./rooms.ts";
 import type { Route } from "./route.ts";
 import { sidecar } from "./sidecar.ts";
 import { threads } from "./threads.ts";
@@ -22,7 +23,7 @@ import { voice } from "./voice.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments, browsers },
-  ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, voice, sidecar },
+  ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, voice, rooms, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -29,6 +29,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/directives/"],
     ["vm/agents/"],
     ["vm/memory/"],
+    ["vm/rooms/"],
     ["vm/hooks/"],
     ["vm/mcp/"],
     ["vm/events/"],

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const BRANCH =
-  /(===|!==)\s*"(terminal|agent|browser)"|case "(terminal|agent|browser)":|\bis(Agent|Terminal|Browser)\b(?=\s*(\?|&&|\|\|))/g;
+  /(===|!==)\s*"(terminal|agent|browser|room)"|case "(terminal|agent|browser|room)":|\bis(Agent|Terminal|Browser|Room)\b(?=\s*(\?|&&|\|\|))/g;
 
 test("nobody looks at a thread's type but its kind", () => {
   const counts: Record<string, number> = {};

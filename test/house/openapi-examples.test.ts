@@ -65,6 +65,11 @@ beforeAll(async () => {
     (asks) => asks.length > 0,
   );
   await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread" });
+  for (const threadId of ["ann", "ben", "cleo"])
+    await sidecar.client.createThread({
+      ...{ threadId, title: threadId, type: "agent", dir: ".", command: "You are a member." },
+      agent: { voice: "message" },
+    });
   for (const threadId of ["fixer", "tester"]) await untilStatus(sidecar, threadId, "idle");
   await sidecar.client.createThread({ threadId: "page", type: "browser", dir: ".", command: site.at("/") });
   await untilValue(

@@ -23,6 +23,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   jobs: "Jobs",
   memory: "Memory",
   voice: "Agents that hear a channel",
+  rooms: "Rooms",
   sidecar: "The sidecar",
 };
 

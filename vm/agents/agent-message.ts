@@ -17,13 +17,15 @@ export interface AgentMessage {
   held?: HoldReason | undefined;
   /** Its writer is marked, and so is its reader: where the text from outside came from. */
   marks?: string | undefined;
+  /** In place of its writer's address: who wrote it, in a room. */
+  handle?: string;
   /** The voice of the thread that gets it. */
   voice?: AgentConfig["voice"];
 }
 
 /** It expands nothing: no commands, no @paths. */
 export function agentMessageLine(
-  { messageId, from, fromNumber, text, hops, causes = [], held, voice }: AgentMessage,
+  { messageId, from, fromNumber, text, hops, causes = [], held, voice, handle }: AgentMessage,
   now: number,
 ): InboxLine {
   return {
@@ -37,7 +39,9 @@ export function agentMessageLine(
     ...(causes.length > 0 && { causes: [...causes] }),
     ...(fromNumber !== undefined && { fromNumber }),
     ...(held && { held }),
-    ...(voice && { handle: printThreadAddress(fromNumber === undefined ? from : `#${fromNumber}`) }),
+    ...(voice && {
+      handle: handle ?? printThreadAddress(fromNumber === undefined ? from : `#${fromNumber}`),
+    }),
   };
 }
 

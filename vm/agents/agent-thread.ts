@@ -55,8 +55,13 @@ export class AgentThread {
     return this.#inbox.append(lines);
   }
 
+  /** The ids of all messages in its inbox. */
+  get messageIds(): ReadonlySet<string> {
+    return this.#inbox.messageIds();
+  }
+
   hasMessage(messageId: string): boolean {
-    return this.#inbox.messageIds().has(messageId);
+    return this.messageIds.has(messageId);
   }
 
   /** Whether anybody has written to it. A branch may wait for its first message. */

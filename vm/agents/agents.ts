@@ -19,20 +19,20 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
-import { type Principal, threadPrincipal } from "../../shared/principal.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
-import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-message.ts";
+import type { AgentMessage } from "./agent-message.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import { readDiff } from "./diff.ts";
 import type { EndedThreads } from "./ended-threads.ts";
 import type { AgentFolders } from "./folders.ts";
+import { linesFromAgents } from "./from-agents.ts";
 import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
-import { markLines } from "./marks.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import type { Starter } from "./starter.ts";
@@ -275,16 +275,17 @@ export class Agents {
    * A message of another agent. One of the same id counts once.
    * @throws AppError `not_found`, `thread_ended`, `thread_paused`, `thread_single`, `thread_locked`, `unsupported`
    */
-  async takeFromAgent(threadId: ThreadId, message: AgentMessage): Promise<void> {
-    const { queue, kind, agents, folders, store, now } = this.#options;
+  takeFromAgent(threadId: ThreadId, message: AgentMessage): Promise<void> {
+    return this.takeFromRoom(threadId, [message]);
+  }
+
+  /** As {@link takeFromAgent}, several that go in together, in this order. */
+  async takeFromRoom(threadId: ThreadId, messages: readonly AgentMessage[]): Promise<void> {
+    const { queue, kind } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
-      const agent = agents.get(threadId);
-      if (agent.hasMessage(message.messageId)) return;
-      const { mode, voice } = folders.findConfig(threadId)?.agent ?? {};
-      refuseMessage(agent, { mode, isLocked: store.agents.find(threadId)?.isLocked });
-      const before = markLines(this.#options, threadId, message.marks, threadPrincipal(message.from));
-      await kind.append(thread, [...before, agentMessageLine({ ...message, voice }, now())]);
+      const lines = linesFromAgents(this.#options, threadId, messages);
+      if (lines.length > 0) await kind.append(thread, lines);
     });
   }
 

@@ -26,6 +26,7 @@ import { type LogServices, logHandlers } from "./handlers/logs.ts";
 import { type MemoryServices, memoryHandlers } from "./handlers/memory.ts";
 import { type OutputServices, outputHandlers } from "./handlers/output.ts";
 import { type PeopleServices, peopleHandlers } from "./handlers/people.ts";
+import { type RoomServices, roomHandlers } from "./handlers/rooms.ts";
 import { type SidecarServices, sidecarHandlers } from "./handlers/sidecar.ts";
 import { type ThreadServices, threadHandlers } from "./handlers/threads.ts";
 import { type VoiceServices, voiceHandlers } from "./handlers/voice.ts";
@@ -47,6 +48,7 @@ export type Services = ThreadServices &
   JobServices &
   MemoryServices &
   VoiceServices &
+  RoomServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -104,6 +106,7 @@ function handlersOf(services: Services): ApiHandlers {
     jobs: jobHandlers(services),
     memory: memoryHandlers(services),
     voice: voiceHandlers(services),
+    rooms: roomHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { parseThreadAddress, printAddress, printThreadAddress } from "../../shared/principal.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { MayUse } from "./may-use.ts";
 import type { Messages } from "./messages.ts";
@@ -13,31 +14,48 @@ const MAX_CHARACTERS = 10_000;
 const OPS = printAddress({ channel: "ops" });
 const ALICE = printAddress({ channel: "ops", person: "alice" });
 
+/** The room that the agent is a member of. */
+const ROOM = "room";
+
 const message = z.strictObject({
   to: z
     .string({ error: `is needed: an address as your inputs have it, such as ${ALICE}` })
     .min(1)
     .max(200)
-    .describe(`An address as inputs have it: ${OPS}, ${ALICE} (answers her), ${printThreadAddress("#12")}`),
+    .describe(
+      `An address as inputs have it: ${OPS}, ${ALICE} (answers her), ${printThreadAddress("#12")}; ${ROOM} is the room that you are in`,
+    ),
   content: z
     .string({ error: "is needed: what you say, in Markdown" })
     .max(MAX_CHARACTERS)
     .refine((text) => text.trim() !== "", "must not be empty"),
   silent: z.boolean().optional().describe("Nobody is notified"),
 });
-const done = z.strictObject({ why: z.string().max(500).optional() });
+const done = z.strictObject({
+  why: z.string().max(500).optional(),
+  end: z.boolean().optional().describe("In a room, in your turn: you propose that the conversation ends"),
+});
 
 export interface VoiceToolsOptions {
   voice: Voice;
   messages: Messages;
   homes: Pick<Homes, "find">;
+  rooms: Pick<Rooms, "say" | "pass">;
   childEnds: { watch(childId: ThreadId): void };
   /** Whether a thread's agent speaks with a tool alone. */
   isFor: NonNullable<Tool["isFor"]>;
   mayUse: MayUse;
 }
 
-export function voiceTools({ voice, messages, homes, childEnds, isFor, mayUse }: VoiceToolsOptions): Tool[] {
+export function voiceTools({
+  voice,
+  rooms,
+  messages,
+  homes,
+  childEnds,
+  isFor,
+  mayUse,
+}: VoiceToolsOptions): Tool[] {
   return [
     {
       name: "message",
@@ -49,6 +67,11 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor, mayUse }:
       inputSchema: message,
       run: async ({ threadId, callId, input }) => {
         const { to, content, silent = false } = message.parse(input);
+        if (to === ROOM) {
+          await mayUse(threadId, "type");
+          await rooms.say(threadId, { text: content, callId });
+          return "Said in the room. End your turn if nothing else is to be done.";
+        }
         const thread = parseThreadAddress(to);
         if (thread === undefined) {
           const id = await voice.say(threadId, { to, content, isSilent: silent, callId });
@@ -72,7 +95,8 @@ export function voiceTools({ voice, messages, homes, childEnds, isFor, mayUse }:
         "Says that there is nothing to say to those whose messages you have read. Call it if none of them needs an answer.",
       inputSchema: done,
       run: async ({ threadId, callId, input }) => {
-        const { why } = done.parse(input);
+        const { why, end = false } = done.parse(input);
+        await rooms.pass(threadId, { ends: end, callId });
         await voice.done(threadId, callId, why);
         return "Noted. End your turn if nothing else is to be done.";
       },

@@ -1,6 +1,7 @@
 /** The database's schema, one entry a version; an entry is never changed once it has been released. */
 import type Database from "better-sqlite3";
 import { FIRST_SCHEMA } from "./first-schema.ts";
+import { ROOM_SCHEMA } from "./room-schema.ts";
 import { VOICE_SCHEMA } from "./voice-schema.ts";
 
 /** The version that the first entry makes. Those before it were never released. */
@@ -179,6 +180,7 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN notice TEXT;
   CREATE INDEX jobs_of_input ON jobs (json_extract(settings, '$.what.threadId'));
   `,
+  ROOM_SCHEMA,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -22,6 +22,7 @@ import { KeptMessageTable } from "./kept-messages.ts";
 import { MemoryWriteTable } from "./memory-writes.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
 import { PeopleTable } from "./people.ts";
+import { RoomTable } from "./rooms.ts";
 import { SpokenTable } from "./spoken.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
@@ -49,6 +50,7 @@ export interface Store {
   readonly people: PeopleTable;
   readonly handles: HandleTable;
   readonly spoken: SpokenTable;
+  readonly rooms: RoomTable;
   readonly channels: ChannelTable;
   readonly hookRequests: HookRequestTable;
   readonly jobs: JobTable;
@@ -86,6 +88,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       people: new PeopleTable(db, () => channels.noteChange()),
       handles: new HandleTable(db),
       spoken: new SpokenTable(db, () => onChange(SPOKEN)),
+      rooms: new RoomTable(db),
       hookRequests: new HookRequestTable(db),
       channels,
       jobs: new JobTable(db),

@@ -13,6 +13,7 @@ import { Starter } from "../agents/starter.ts";
 import { noteTitle } from "../agents/titles.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
 import { BrowserKind } from "../browser/browser-kind.ts";
+import { RoomKind } from "../rooms/room-kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
 import { Pasting } from "../threads/pasting.ts";
@@ -26,6 +27,7 @@ export interface WiredKinds {
   /** The same as `kinds.agent`, with what only agents can. */
   agentKind: AgentKind;
   browserKind: BrowserKind;
+  roomKind: RoomKind;
   agentThreads: AgentThreads;
   endedThreads: EndedThreads;
   removal: Removal;
@@ -44,7 +46,6 @@ export interface WiredKinds {
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
-  const { tmux, programs } = machine;
   const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch, memoryWriter } = storage;
   const { threadEnv, maxAgents, spendLimitUsdPerDay, agent: settings } = config;
@@ -73,7 +74,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { allowBypass = false } = settings;
   const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
   const rights = { allowBypass, sandbox: machine.foundSandbox.sandbox };
-  const runners = new Runners({ ...parts, ...rights, tmux, programs, runner, spendLimitUsdPerDay });
+  const runners = new Runners({ ...parts, ...rights, ...machine, runner, spendLimitUsdPerDay });
   const endedThreads = new EndedThreads({ ...parts, runners });
   const starter = new Starter({
     ...parts,
@@ -108,9 +109,10 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   });
   const browserKind = createBrowser(setting, storage, machine);
   const terminal = createTerminal(setting, storage, machine);
-  const kinds = { terminal, agent: agentKind, browser: browserKind };
+  const roomKind = new RoomKind({ store, now, stateDir: folders.state });
+  const kinds = { terminal, agent: agentKind, browser: browserKind, room: roomKind };
   return {
-    ...{ kinds, queue, agentKind, browserKind, agentThreads, endedThreads },
+    ...{ kinds, roomKind, queue, agentKind, browserKind, agentThreads, endedThreads },
     ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToEvents },
   };
 }

@@ -28,6 +28,9 @@ import { Voice } from "../mcp/voice.ts";
 import { AgentMemory } from "../memory/agent-memory.ts";
 import { PeopleMemory } from "../memory/people-memory.ts";
 import { MemorySearch } from "../memory/search.ts";
+import { RoomBook } from "../rooms/book.ts";
+import { RoomDriver } from "../rooms/driver.ts";
+import { Rooms } from "../rooms/rooms.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -103,6 +106,8 @@ export interface Operations {
   mainAgents: MainAgents;
   spoken: Spoken;
   voice: Voice;
+  rooms: Rooms;
+  roomDriver: RoomDriver;
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -167,7 +172,23 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
     spoken: new Spoken({ ...common, inputs }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
+    ...createRooms(common, { agents, creation, marks }),
     kill,
+  };
+}
+
+/** What people and members do in rooms, and who asks those whose turn it is. */
+function createRooms(
+  common: Common,
+  parts: Pick<Operations, "agents" | "creation" | "marks">,
+): Pick<Operations, "rooms" | "roomDriver"> {
+  const { store, roomKind, folders, now } = common;
+  const book = new RoomBook(store, now);
+  const roomDriver = new RoomDriver({ ...common, ...parts, book, stateDir: folders.state });
+  roomKind.setDriver(roomDriver);
+  return {
+    roomDriver,
+    rooms: new Rooms({ ...common, ...parts, book, driver: roomDriver, people: peopleOf(store) }),
   };
 }
 

@@ -14,6 +14,7 @@ import type { Follows } from "../../../shared/follow/spec.ts";
 import type { ThreadId } from "../../../shared/ids.ts";
 import type { inputRequestSchema } from "../../../shared/input-api.ts";
 import type { Principal } from "../../../shared/principal.ts";
+import type { NewRoomMember, NewRoomRow } from "../../store/rooms.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
@@ -37,10 +38,15 @@ export type CreateRequest = Omit<Asked, "agent"> & {
   taken?: NonNullable<ThreadConfig["taken"]>;
   /** Of an agent's child: as many as of a message that its parent writes. */
   hops?: number;
+  /** A room's rules and its first members. */
+  room?: NewRoom;
   /** The jobs that led to it, the oldest first. */
   causes?: readonly string[];
   outside?: Outside;
 };
+
+/** What a room begins with. */
+export type NewRoom = Omit<NewRoomRow, "threadId"> & { members: readonly NewRoomMember[] };
 
 /** What an input brings of text from outside. */
 export interface Outside {

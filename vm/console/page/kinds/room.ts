@@ -1,0 +1,9 @@
+import type { ConsoleKind } from "./kind.ts";
+
+export const room: ConsoleKind = {
+  hasConversation: false,
+  commandLabel: "Members",
+  hasWorktree: false,
+  hasEngine: false,
+  ends: "The room ends; its members go on as threads of their own.",
+};

@@ -1,0 +1,26 @@
+/** Rooms. */
+import type { People } from "../../callers/people.ts";
+import type { Rooms } from "../../rooms/rooms.ts";
+import type { Homes } from "../../threads/homes.ts";
+import type { ApiHandlers } from "../api.ts";
+
+export interface RoomServices {
+  rooms: Rooms;
+  homes: Pick<Homes, "channelOf">;
+  people: Pick<People, "may">;
+}
+
+export function roomHandlers({ rooms, homes, people }: RoomServices): ApiHandlers["rooms"] {
+  return {
+    create: ({ body, by }) => rooms.create(body, by),
+    list: ({ by }) => ({
+      rooms: rooms.list().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
+    }),
+    get: ({ params }) => rooms.get(params.id),
+    lines: ({ params, query }) => rooms.listLines(params.id, query),
+    add: ({ params, body, by }) => rooms.add(params.id, body.threadId, by),
+    remove: ({ params, body }) => rooms.remove(params.id, body.member),
+    setProtocol: ({ params, body, by }) => rooms.setProtocol(params.id, body, by),
+    stop: ({ params, by }) => rooms.stop(params.id, by),
+  };
+}

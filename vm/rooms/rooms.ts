@@ -1,0 +1,324 @@
+/** What people and members do with rooms. */
+import { createHash } from "node:crypto";
+import type * as z from "zod";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
+import { clip } from "../../shared/clip.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
+import { type Principal, printPrincipal } from "../../shared/principal.ts";
+import {
+  MAX_ROOM_LINES,
+  type NewRoom,
+  type Room,
+  type roomLinesReplySchema,
+  type roomProtocolRequestSchema,
+} from "../../shared/rooms/api.ts";
+import { MAX_MEMBERS, type RoomProtocol } from "../../shared/rooms/protocol.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Marks } from "../agents/marks.ts";
+import type { RoomMember } from "../store/rooms.ts";
+import type { Creation } from "../threads/creation.ts";
+import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
+import type { RoomDriver } from "./driver.ts";
+import { type MembersOptions, memberOf, memberThread } from "./new-members.ts";
+import { namedIn, whyNoText } from "./turns.ts";
+
+/** Events of a member that may end its turn in the room, or the round. */
+const WAKES: ReadonlySet<string> = new Set([
+  ...["turn_end", "delivery_update", "failure", "control", "spend_update", "usage_update"],
+]);
+/** The calls that say something in the room, or pass, as engines call them. */
+const SPEAKS = /(^|_)(message|done)$/;
+const MAX_CALL = 200;
+/** A new member is told so many of the lines before it. */
+const TOLD_LINES = 20;
+
+export interface RoomsOptions extends MembersOptions {
+  book: RoomBook;
+  driver: RoomDriver;
+  creation: Pick<Creation, "create">;
+  agents: Pick<Agents, "foldNow">;
+  marks: Pick<Marks, "findSpread">;
+  now: () => number;
+}
+
+export class Rooms {
+  readonly #options: RoomsOptions;
+
+  constructor(options: RoomsOptions) {
+    this.#options = options;
+  }
+
+  /** At the sidecar's start. */
+  recover(): void {
+    for (const threadId of this.#options.store.rooms.list()) this.#options.driver.wake(threadId);
+  }
+
+  /**
+   * @throws AppError `invalid_request`, `not_found`, `thread_ended`, `unsupported`, `forbidden`, and as a creation
+   */
+  async create({ members, lead, ...asked }: NewRoom, by: Principal): Promise<Room> {
+    const { creation, driver } = this.#options;
+    const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
+    checkLead(protocol, lead);
+    const ids: ThreadId[] = [];
+    for (const [at, { threadId: wanted }] of members.entries()) {
+      const field = `members.${at}.threadId`;
+      const id = memberThread(this.#options, { field, wanted, by });
+      if (ids.includes(id)) throw new AppError("invalid_request", `${field}: ${id} is in the list twice.`);
+      ids.push(id);
+    }
+    const taken = new Set<string>();
+    const made = ids.map((id) => {
+      const isTaken = (name: string) => taken.has(name);
+      const member = memberOf(this.#options, id, { heard: 0, baseUsd: driver.costOf(id), isTaken });
+      taken.add(member.name);
+      return member;
+    });
+    const leadName = lead === undefined ? null : this.#leadOf(lead, made);
+    const command = `${protocol}: ${made.map(({ name }) => `@${name}`).join(", ")}`;
+    await creation.create({
+      ...{ threadId, type: "room", dir, command, cols: DEFAULT_COLS, rows: DEFAULT_ROWS, createdBy: by },
+      title: title ?? made.map(({ name }) => name).join(", "),
+      ...(home !== undefined && { home }),
+      room: { protocol, lead: leadName, maxTurns, maxUsd, turnSeconds, members: made },
+    });
+    if (maxUsd === null) this.#note(threadId, "This room has no cap of money.");
+    return this.get(threadId);
+  }
+
+  /** @throws AppError `not_found` */
+  get(threadId: ThreadId): Room {
+    return this.#describe(this.#options.book.get(threadId));
+  }
+
+  list(): Room[] {
+    const { store, book } = this.#options;
+    return store.rooms.list().flatMap((threadId) => {
+      const found = store.threads.find(threadId)?.isMade ? book.find(threadId) : undefined;
+      return found ? [this.#describe(found)] : [];
+    });
+  }
+
+  /** @throws AppError `not_found` */
+  listLines(threadId: ThreadId, { since }: { since: number }): z.input<typeof roomLinesReplySchema> {
+    const { store, book } = this.#options;
+    book.get(threadId);
+    const lines = store.rooms.listLines(threadId, since, MAX_ROOM_LINES + 1);
+    return {
+      lines: lines.slice(0, MAX_ROOM_LINES).map(({ marks: _, logEnd: __, at, ...line }) => ({
+        ...line,
+        at: new Date(at).toISOString(),
+      })),
+      more: lines.length > MAX_ROOM_LINES,
+    };
+  }
+
+  /** @throws AppError as {@link create} */
+  add(threadId: ThreadId, wanted: string, by: Principal): Room {
+    const { store, book, driver } = this.#options;
+    const { members } = this.#getOpen(threadId);
+    if (members.length >= MAX_MEMBERS)
+      throw new AppError("unsupported", `A room has ${MAX_MEMBERS} members at most.`);
+    const id = memberThread(this.#options, { field: "threadId", wanted, by });
+    book.transaction(() => {
+      const heard = Math.max(0, (store.rooms.findLastLine(threadId)?.seq ?? 0) - TOLD_LINES);
+      const isTaken = (name: string) => store.rooms.hasName(threadId, name);
+      const member = memberOf(this.#options, id, { heard, baseUsd: driver.costOf(id), isTaken });
+      store.rooms.addMember(threadId, member);
+      this.#note(threadId, `@${member.name} is a member now, added by ${printPrincipal(by)}.`);
+    });
+    driver.wake(threadId);
+    return this.get(threadId);
+  }
+
+  /** @throws AppError `not_found`, `thread_ended` */
+  remove(threadId: ThreadId, wanted: string): Room {
+    const { driver } = this.#options;
+    const member = this.#memberIn(this.#getOpen(threadId).members, wanted, "member");
+    driver.leave(threadId, member.name, "was removed, and is no member any more");
+    driver.wake(threadId);
+    return this.get(threadId);
+  }
+
+  /** The round that runs ends. @throws AppError `not_found`, `thread_ended`, `invalid_request` */
+  setProtocol(
+    threadId: ThreadId,
+    { protocol, lead }: z.output<typeof roomProtocolRequestSchema>,
+    by: Principal,
+  ): Room {
+    const { store, book, driver } = this.#options;
+    checkLead(protocol, lead);
+    const { members } = this.#getOpen(threadId);
+    const leadName = lead === undefined ? null : this.#leadOf(lead, members);
+    book.transaction(() => {
+      const why = `${printPrincipal(by)} has set the protocol ${protocol}`;
+      if (book.get(threadId).row.turn.holders.length > 0) book.step(threadId, { type: "end", why });
+      else book.write(threadId, { kind: "note", text: `${why}.` });
+      store.rooms.update(threadId, { protocol, lead: leadName });
+    });
+    driver.wake(threadId);
+    return this.get(threadId);
+  }
+
+  /** A person's stop: those who have the turn are interrupted. @throws AppError `not_found`, `thread_ended` */
+  stop(threadId: ThreadId, by: Principal): { stopped: boolean } {
+    const { book, driver } = this.#options;
+    const { row } = this.#getOpen(threadId);
+    if (row.turn.holders.length === 0) return { stopped: false };
+    const why = `${printPrincipal(by)} has stopped it`;
+    book.transaction(() => book.step(threadId, { type: "end", why }, { interrupts: true }));
+    driver.wake(threadId);
+    return { stopped: true };
+  }
+
+  /** Something has happened in a member's thread. */
+  noteEvent(roomId: ThreadId, memberId: ThreadId, event: ThreadEvent): void {
+    const { book, driver } = this.#options;
+    if (WAKES.has(event.type)) driver.wake(roomId);
+    if (event.type !== "tool_call" || SPEAKS.test(event.name)) return;
+    const { row, members } = book.get(roomId);
+    const own = members.find((member) => member.memberId === memberId);
+    if (!own || !row.turn.holders.includes(own.name)) return;
+    const text = clip(event.title, MAX_CALL);
+    const key = `${memberId} call ${event.toolCallId}`;
+    book.write(roomId, { kind: "call", name: own.name, number: own.number, text, key });
+    driver.wake(roomId);
+  }
+
+  /** Whether a thread is a member of a room. */
+  hasMember(memberId: ThreadId): boolean {
+    return this.#options.store.rooms.findRoomOf(memberId) !== undefined;
+  }
+
+  /**
+   * A member says something to its room. The same call a second time says nothing more.
+   * @throws AppError in words for the model, such as whose turn it is
+   */
+  async say(
+    memberId: ThreadId,
+    { text, callId }: { text: string; callId: string | undefined },
+  ): Promise<void> {
+    const { store, book, driver, marks } = this.#options;
+    const spread = await marks.findSpread(memberId);
+    const key = await this.#keyOf(memberId, callId, text);
+    const roomId = this.#roomOf(memberId);
+    book.transaction(() => {
+      const { row, members } = book.get(roomId);
+      if (store.rooms.hasKey(roomId, key)) return;
+      const own = members.find((member) => member.memberId === memberId);
+      const turnOf = row.turn.holders.map((name) => `@${name}`).join(", ");
+      if (!own || !row.turn.holders.includes(own.name))
+        throw new AppError(
+          "unsupported",
+          turnOf === ""
+            ? `The room rests (${row.turn.why ?? "nobody has written yet"}): end your turn, a person begins the next round.`
+            : `It is not your turn in the room: it is the turn of ${turnOf}. End your turn; you are told when it is yours.`,
+        );
+      const names = members.map(({ name }) => name);
+      const said = { by: own.name, text, named: namedIn(text, names, own.name) };
+      const why = whyNoText(rulesOf(row, members), row.turn, said);
+      if (why !== undefined) throw new AppError("unsupported", why);
+      const { name, number } = own;
+      book.write(roomId, { kind: "text", name, number, text, key, marks: spread ?? null });
+      book.step(roomId, { type: "text", ...said });
+    });
+    driver.wake(roomId);
+  }
+
+  /** A member has nothing to say in its turn. Out of its turn it changes nothing. */
+  async pass(
+    memberId: ThreadId,
+    { ends, callId }: { ends: boolean; callId: string | undefined },
+  ): Promise<void> {
+    const { book, driver } = this.#options;
+    const roomId = this.#options.store.rooms.findRoomOf(memberId);
+    if (roomId === undefined) return;
+    const key = callId === undefined ? null : `${memberId} ${callId}`;
+    const { row, members } = book.get(roomId);
+    const own = members.find((member) => member.memberId === memberId);
+    if (own && driver.pass(roomId, own.name, { turn: row.turn.turn, ends, key })) driver.wake(roomId);
+  }
+
+  /** Its name; of an engine that names no calls, the turn's and the text's. */
+  async #keyOf(memberId: ThreadId, callId: string | undefined, text: string): Promise<string> {
+    if (callId !== undefined) return `${memberId} ${callId}`;
+    const { turn } = await this.#options.agents.foldNow(memberId);
+    const hash = createHash("sha256").update(text).digest("hex").slice(0, 32);
+    return `${memberId} ${turn?.turnId ?? "none"} ${hash}`;
+  }
+
+  /** @throws AppError `not_found` */
+  #roomOf(memberId: ThreadId): ThreadId {
+    const roomId = this.#options.store.rooms.findRoomOf(memberId);
+    if (roomId === undefined)
+      throw new AppError("not_found", 'to: you are in no room, so "room" is not open.');
+    return roomId;
+  }
+
+  /** @throws AppError `not_found`, `thread_ended` */
+  #getOpen(threadId: ThreadId): FoundRoom {
+    const { store, book } = this.#options;
+    const found = book.get(threadId);
+    if (!isOpen(store.threads.find(threadId)?.status ?? "killed"))
+      throw new AppError("thread_ended", `The room ${threadId} was ended.`);
+    return found;
+  }
+
+  /** @throws AppError `invalid_request` */
+  #leadOf(lead: string, members: readonly Pick<RoomMember, "name" | "memberId" | "number">[]): string {
+    return this.#memberIn(members, lead, "lead").name;
+  }
+
+  /** By its name in the room, or any name of its thread. @throws AppError `invalid_request` */
+  #memberIn<M extends Pick<RoomMember, "name" | "memberId">>(
+    members: readonly M[],
+    wanted: string,
+    field: string,
+  ): M {
+    const name = wanted.replace(/^@/, "");
+    const found =
+      members.find((member) => member.name === name) ??
+      members.find((member) => member.memberId === this.#options.homes.find(wanted));
+    if (found) return found;
+    const names = members.map((member) => `@${member.name}`).join(", ");
+    throw new AppError(
+      "invalid_request",
+      `${field}: ${JSON.stringify(wanted)} is no member of this room; those are ${names}.`,
+    );
+  }
+
+  #note(threadId: ThreadId, text: string): void {
+    this.#options.book.write(threadId, { kind: "note", text });
+    this.#options.driver.wake(threadId);
+  }
+
+  #describe({ row, members }: FoundRoom): Room {
+    const { store, driver } = this.#options;
+    const { threadId, turn } = row;
+    const thread = store.threads.find(threadId);
+    const shown = members.map(({ name, memberId, number, directive, baseUsd }) => {
+      const costUsd = Math.max(0, driver.costOf(memberId) - baseUsd);
+      return { name, threadId: memberId, number, directive, costUsd };
+    });
+    return {
+      ...{ threadId, name: thread?.name ?? "", title: thread?.title ?? "" },
+      isOpen: isOpen(thread?.status ?? "killed"),
+      ...{ protocol: row.protocol, lead: row.lead, members: shown, turnOf: turn.holders },
+      turnSince: row.turnSince === null ? null : new Date(row.turnSince).toISOString(),
+      ...{ why: turn.why, turns: turn.turns, maxTurns: rulesOf(row, members).maxTurns },
+      costUsd: shown.reduce((sum, { costUsd }) => sum + costUsd, 0),
+      ...{ maxUsd: row.maxUsd, turnSeconds: row.turnSeconds },
+      lines: store.rooms.findLastLine(threadId)?.seq ?? 0,
+    };
+  }
+}
+
+/** @throws AppError `invalid_request` */
+function checkLead(protocol: RoomProtocol, lead: string | undefined): void {
+  if (protocol === "orchestrated" && lead === undefined)
+    throw new AppError("invalid_request", "lead: is needed: the member that names others.");
+  if (protocol !== "orchestrated" && lead !== undefined)
+    throw new AppError("invalid_request", `lead: is for orchestrated; ${protocol} has none.`);
+}
