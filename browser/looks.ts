@@ -59,22 +59,25 @@ export class Looks implements Pictures {
     const next = shown.state.picture + 1;
     try {
       const found = await tab.marks.find(next);
+      const url = tab.page.url();
+      // In the place of a page that has ended there is an empty one, which says nothing.
+      const isShown = url.startsWith("http");
+      if (isByItself && !isShown && this.note === undefined) return;
       const page = await tab.capture();
       const title = await withDeadline(tab.page.title(), ANSWER_MS, "the page's title");
-      const url = tab.page.url();
       if (failure === undefined) this.note ??= this.#refusals.take(tab);
       const hash = createHash("sha256").update(page).update(url).update(title).digest("hex");
       if (isByItself && hash === this.#hash && this.note === undefined) return;
       this.#hash = hash;
       this.#counts.set(next, found.marks.length);
       this.#counts.delete(next - KEPT_PICTURES);
-      const isShown = url.startsWith("http");
+      const told = [failure, this.note].filter((part) => part !== undefined).join(" ");
       shown.set(
         {
-          status: failure === undefined ? "ready" : "failed",
+          status: failure === undefined && isShown ? "ready" : "failed",
           ...(isShown && failure === undefined && { url }),
           title: isShown ? title : "",
-          note: [failure, this.note].filter((part) => part !== undefined).join(" ") || null,
+          note: told || (isShown ? null : shown.state.note),
           scrolled: { top: found.top, height: found.height },
           marks: found.marks.map(({ kind, text }, index) => ({ number: index + 1, kind, text })),
         },

@@ -190,7 +190,7 @@ export class Session {
   #takeGone(text: string): void {
     const context = this.#context;
     this.#tab = undefined;
-    this.#options.shown.set({ status: "failed", note: this.#looks.note ?? text, marks: [] });
+    this.#options.shown.set({ status: "failed", note: [text, this.#looks.note].join(" ").trim(), marks: [] });
     this.#looks.note = undefined;
     if (!context) return;
     // If there is none, Chromium is started anew, and that is told.
