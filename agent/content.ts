@@ -1,4 +1,5 @@
 /** Waiting messages as what the engine is given: texts whole again, images read. */
+
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import {
@@ -11,6 +12,7 @@ import { unboundLine } from "../shared/agent/bound.ts";
 import { isForeign } from "../shared/agent/fold-messages.ts";
 import type { WaitingMessage } from "../shared/agent/fold-types.ts";
 import type { Block } from "../shared/agent/values.ts";
+import { timeOf } from "../shared/clock-text.ts";
 import { escapeLines } from "../shared/outside-text.ts";
 import { parsePrincipal } from "../shared/principal.ts";
 import type { ContentPart } from "./engine.ts";
@@ -64,11 +66,6 @@ function partOf(
 export function tagOf({ source, handle, at }: Pick<WaitingMessage, "source" | "handle" | "at">): string {
   if (handle === undefined) return isForeign({ source }) ? `[${source}] ` : "";
   return `[${handle}${at === undefined ? "" : ` ${timeOf(at)}`}] `;
-}
-
-/** By the clock of this machine. */
-export function timeOf(iso: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
 /**

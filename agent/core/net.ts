@@ -5,8 +5,8 @@
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold, VoiceFold } from "../../shared/agent/fold-types.ts";
 import { owesAnswer } from "../../shared/agent/fold-voice.ts";
+import { timeOf } from "../../shared/clock-text.ts";
 import { job, printPrincipal } from "../../shared/principal.ts";
-import { timeOf } from "../content.ts";
 
 /** More are not named: their number is told. */
 const MAX_NAMED = 10;

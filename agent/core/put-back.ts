@@ -1,6 +1,7 @@
 /** Tells the model after a compaction, from the transcript and not from the summary, what is still open. Pure. */
+
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import { timeOf } from "../content.ts";
+import { timeOf } from "../../shared/clock-text.ts";
 
 /** Most open things of a kind that the text names; it tells only the number of the rest. */
 const MAX_NAMED = 20;

@@ -5,7 +5,15 @@ test("each tool is let through by its own name: none by the server's, so a new o
   expect(unaskedTools("threadmux").sort()).toEqual(
     [
       ...["done", "job_add", "job_list", "job_remove", "kill_thread", "list_threads", "memory_get"],
-      ...["memory_search", "memory_write", "message", "read_transcript", "report", "send_file"],
+      ...[
+        "memory_search",
+        "memory_write",
+        "message",
+        "read_inputs",
+        "read_transcript",
+        "report",
+        "send_file",
+      ],
       ...["spawn_thread", "thread_status", "wait_thread"],
     ].map((name) => `mcp__threadmux__${name}`),
   );

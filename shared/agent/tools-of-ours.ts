@@ -6,6 +6,7 @@ type AskedAs = "nothing" | "Bash" | "Write";
 const ASKED_AS = {
   message: "nothing",
   done: "nothing",
+  read_inputs: "nothing",
   report: "nothing",
   send_file: "nothing",
   memory_search: "nothing",

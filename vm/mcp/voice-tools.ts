@@ -20,16 +20,25 @@ const ROOM = "room";
 const message = z.strictObject({
   to: z
     .string({ error: `is needed: an address as your inputs have it, such as ${ALICE}` })
-    .min(1)
-    .max(200)
+    .max(200, "must be an address as your inputs have it: this is too long for one")
     .describe(
       `An address as inputs have it: ${OPS}, ${ALICE} (answers her), ${printThreadAddress("#12")}; ${ROOM} is the room that you are in`,
     ),
   content: z
     .string({ error: "is needed: what you say, in Markdown" })
-    .max(MAX_CHARACTERS)
+    .max(
+      MAX_CHARACTERS,
+      `must have at most ${MAX_CHARACTERS} characters: say it shorter, or in several messages`,
+    )
     .refine((text) => text.trim() !== "", "must not be empty"),
   silent: z.boolean().optional().describe("Nobody is notified"),
+  replyTo: z
+    .string()
+    .regex(/^\d\d:\d\d$/, "must be a time as your inputs have it, such as 09:12")
+    .optional()
+    .describe(
+      "The time of the input that it answers, if the person in `to` has written several; without it the last",
+    ),
 });
 const done = z.strictObject({
   why: z.string().max(500).optional(),
@@ -66,7 +75,9 @@ export function voiceTools({
         "The only way in which people and other agents hear you: your own text is private. `to` is an address as your inputs have it. An answer to somebody goes to their address.",
       inputSchema: message,
       run: async ({ threadId, callId, input }) => {
-        const { to, content, silent = false } = message.parse(input);
+        const { to, content, silent = false, replyTo } = message.parse(input);
+        if (replyTo !== undefined && (to === ROOM || parseThreadAddress(to) !== undefined))
+          throw new AppError("invalid_request", "replyTo: is for people in channels; leave it out.");
         if (to === ROOM) {
           await mayUse(threadId, "type");
           await rooms.say(threadId, { text: content, callId });
@@ -74,7 +85,7 @@ export function voiceTools({
         }
         const thread = parseThreadAddress(to);
         if (thread === undefined) {
-          const id = await voice.say(threadId, { to, content, isSilent: silent, callId });
+          const id = await voice.say(threadId, { to, content, isSilent: silent, callId, replyTo });
           return `Queued as m${id} for ${to}.`;
         }
         await mayUse(threadId, "type");

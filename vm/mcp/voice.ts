@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { MAIN_AGENT } from "../../shared/channel-api.ts";
+import { timeOf } from "../../shared/clock-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
 import {
@@ -17,17 +18,20 @@ import type { Agents } from "../agents/agents.ts";
 import { Sources } from "../agents/sources.ts";
 import type { People } from "../callers/people.ts";
 import type { Store } from "../store/store.ts";
+import { inputsOf } from "./heard-inputs.ts";
 
 /** The most messages of one turn. */
 const MAX_A_TURN = 20;
 /** To one address, without an input from there. */
 const MAX_UNHEARD = 5;
+/** The most times that a refusal lists. */
+const MAX_TIMES = 20;
 /** How long the same words to the same address are taken for a call that is made again. */
 const SAME_MS = 10 * 60_000;
 
 export interface VoiceOptions {
   store: Store;
-  agents: Pick<Agents, "foldNow" | "note">;
+  agents: Pick<Agents, "foldNow" | "note" | "readTranscript">;
   people: Pick<People, "may">;
   now: () => number;
 }
@@ -37,6 +41,8 @@ export interface Said {
   content: string;
   isSilent: boolean;
   callId: string | undefined;
+  /** The time of the input that it answers, such as `09:12`. */
+  replyTo?: string | undefined;
 }
 
 interface Place {
@@ -78,7 +84,7 @@ export class Voice {
    * @returns `m17`
    * @throws AppError in words for the model
    */
-  async say(threadId: ThreadId, { to, content, isSilent, callId }: Said): Promise<string> {
+  async say(threadId: ThreadId, { to, content, isSilent, callId, replyTo: time }: Said): Promise<string> {
     const { store, agents, now } = this.#options;
     const { turn } = await agents.foldNow(threadId);
     const turnId = turn?.turnId ?? "none";
@@ -92,7 +98,8 @@ export class Voice {
     // It is said once, and answers all the same what was read since.
     if (same) return this.#note(threadId, id, same.id);
     this.#refuseMany(threadId, turnId, address, since);
-    const replyTo = personId === undefined ? null : findDiscordMessage(heard?.inputId);
+    const answered = time === undefined ? heard?.inputId : await this.#inputAt(threadId, to, time);
+    const replyTo = personId === undefined ? null : findDiscordMessage(answered);
     const added = store.spoken.add({
       ...{ threadId, callId: id, turn: turnId, address, channelId, text: content, isSilent, replyTo },
       createdAt: now(),
@@ -105,6 +112,17 @@ export class Voice {
     const id = callId ?? `done-${now()}`;
     const told = { type: "voice_done" as const, callId: id, ...(why !== undefined && { why }) };
     await agents.note(threadId, told, "callId", id);
+  }
+
+  /** The newest input from this address at that time. @throws AppError `not_found`, which lists the times there are */
+  async #inputAt(threadId: ThreadId, to: string, time: string): Promise<string> {
+    const inputs = await inputsOf(this.#options.agents, threadId);
+    const meant = inputs.filter(({ handle }) => handle === to);
+    const found = meant.findLast(({ at }) => timeOf(at) === time);
+    if (found) return found.messageId;
+    const times = [...new Set(meant.map(({ at }) => timeOf(at)))].slice(-MAX_TIMES);
+    const list = times.length === 0 ? "There is none from there" : `There are those of ${times.join(", ")}`;
+    throw new AppError("not_found", `replyTo: no input from ${to} is of ${time}. ${list}.`);
   }
 
   /** In the transcript too, also if an earlier sidecar was killed between the two. */

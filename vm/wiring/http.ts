@@ -24,6 +24,7 @@ import type { Jobs } from "../jobs/jobs.ts";
 import type { JobNews } from "../jobs/news.ts";
 import { reportTool } from "../jobs/report-tool.ts";
 import { childTools } from "../mcp/child-tools.ts";
+import { readInputsTool } from "../mcp/heard-inputs.ts";
 import { type MayUse, makeMayUse } from "../mcp/may-use.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
@@ -175,6 +176,7 @@ function toolsOf(
     reportTool({ store, news }),
     ...agentJobTools({ ...operations, store, jobs, now }),
     ...voiceTools({ ...operations, isFor: hasVoice }),
+    readInputsTool({ ...operations, isFor: hasVoice }),
   ];
 }
 
