@@ -29,6 +29,7 @@ import { addMemory } from "./commands/memory.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
 import { addRole } from "./commands/role.ts";
+import { addRoom } from "./commands/room.ts";
 import { addRules } from "./commands/rules.ts";
 import { addRun } from "./commands/run.ts";
 import { addScreen } from "./commands/screen.ts";
@@ -141,6 +142,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addChanges(program, act);
   addChannel(program, act);
   addRole(program, act);
+  addRoom(program, act);
   addRun(program, act);
   addHere(program, act);
   addTake(program, act);

@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { SidecarClient } from "./client.ts";
 import { rooms } from "./protocol/rooms.ts";
 import type {
+  NewMember,
   NewRoomRequest,
   Room,
   RoomLine,
@@ -43,9 +44,8 @@ export class RoomClient {
     return lines;
   }
 
-  /** @param threadId of an agent, by any name of it */
-  add(id: string, threadId: string): Promise<Room> {
-    return this.#client.call(rooms.add, { id }, { body: { threadId } });
+  add(id: string, member: NewMember): Promise<Room> {
+    return this.#client.call(rooms.add, { id }, { body: member });
   }
 
   /** @param member its name in the room, its thread or its number */

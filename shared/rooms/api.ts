@@ -1,5 +1,6 @@
 /** The part of the API about rooms. */
 import * as z from "zod";
+import { inputValuesSchema } from "../directives/inputs.ts";
 import { newHomeSchema } from "../home-api.ts";
 import { anyThreadNameSchema, knownThreadId, threadIdSchema } from "../ids.ts";
 import { lazy } from "../lazy.ts";
@@ -17,8 +18,14 @@ const boundFields = {
   turnSeconds: seconds(86_400).default(600),
 };
 
-/** An agent thread that is there, by any name of it. */
-export const newMemberSchema = z.strictObject({ threadId: anyThreadNameSchema });
+/** An agent thread that is there, by any name of it, or a directive that makes one. */
+export const newMemberSchema = z.union(
+  [
+    z.strictObject({ threadId: anyThreadNameSchema }),
+    z.strictObject({ directive: z.string().min(1).max(80), inputs: inputValuesSchema.optional() }),
+  ],
+  "must name an agent thread (threadId) or a directive",
+);
 export type NewMember = z.infer<typeof newMemberSchema>;
 
 export const newRoomSchema = lazy(() =>

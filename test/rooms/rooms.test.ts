@@ -174,7 +174,7 @@ test("members come and go: a new one is told what was said last, one that ends i
   });
   await say("open", "@m1 who are you?");
   await untilRests(sidecar, "open");
-  const added = await rooms().add("open", "m3");
+  const added = await rooms().add("open", { threadId: "m3" });
   expect(added.members.map(({ name }) => name)).toEqual(["m1", "m2", "m3"]);
   await say("open", "@m3 and you?");
   await until("its words", async () => (await told("open")).includes("m3: I am m3."));
@@ -218,6 +218,6 @@ test("a person makes a room only of agents that they may write to", async () => 
     code: "forbidden",
   });
   expect((await ask(sidecar.as(maker), "near", "nearer")).threadId).toBe("mine");
-  const add = new RoomClient(sidecar.as(maker)).add("mine", "far");
+  const add = new RoomClient(sidecar.as(maker)).add("mine", { threadId: "far" });
   expect(await refusal(add)).toMatchObject({ code: "forbidden" });
 });

@@ -5,10 +5,11 @@ import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { ThreadId } from "../../shared/ids.ts";
+import type { DiscordId, ThreadId } from "../../shared/ids.ts";
 import { type Principal, printPrincipal } from "../../shared/principal.ts";
 import {
   MAX_ROOM_LINES,
+  type NewMember,
   type NewRoom,
   type Room,
   type roomLinesReplySchema,
@@ -18,9 +19,10 @@ import { MAX_MEMBERS, type RoomProtocol } from "../../shared/rooms/protocol.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { RoomMember } from "../store/rooms.ts";
-import type { Creation } from "../threads/creation.ts";
 import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
+import { describeRoom } from "./describe.ts";
 import type { RoomDriver } from "./driver.ts";
+import { type Making, type MakingOptions, makeMember } from "./made-members.ts";
 import { type MembersOptions, memberOf, memberThread } from "./new-members.ts";
 import { namedIn, whyNoText } from "./turns.ts";
 
@@ -34,12 +36,13 @@ const MAX_CALL = 200;
 /** A new member is told so many of the lines before it. */
 const TOLD_LINES = 20;
 
-export interface RoomsOptions extends MembersOptions {
+export interface RoomsOptions extends MembersOptions, MakingOptions {
   book: RoomBook;
   driver: RoomDriver;
-  creation: Pick<Creation, "create">;
   agents: Pick<Agents, "foldNow">;
   marks: Pick<Marks, "findSpread">;
+  /** Ends a thread. */
+  kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
   now: () => number;
 }
 
@@ -62,42 +65,67 @@ export class Rooms {
     const { creation, driver } = this.#options;
     const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
     checkLead(protocol, lead);
-    const ids: ThreadId[] = [];
-    for (const [at, { threadId: wanted }] of members.entries()) {
-      const field = `members.${at}.threadId`;
-      const id = memberThread(this.#options, { field, wanted, by });
-      if (ids.includes(id)) throw new AppError("invalid_request", `${field}: ${id} is in the list twice.`);
-      ids.push(id);
+    const made: ThreadId[] = [];
+    try {
+      const making = { roomId: threadId, dir, channelId: channelOfHome(home), by };
+      const ids = await this.#threadsOf(members, making, made);
+      const taken = new Set<string>();
+      const first = ids.map((id) => {
+        const isTaken = (name: string) => taken.has(name);
+        const member = memberOf(this.#options, id, { heard: 0, baseUsd: driver.costOf(id), isTaken });
+        taken.add(member.name);
+        return member;
+      });
+      const leadName = lead === undefined ? null : this.#leadOf(lead, first);
+      const command = `${protocol}: ${first.map(({ name }) => `@${name}`).join(", ")}`;
+      await creation.create({
+        ...{ threadId, type: "room", dir, command, cols: DEFAULT_COLS, rows: DEFAULT_ROWS, createdBy: by },
+        title: title ?? first.map(({ name }) => name).join(", "),
+        ...(home !== undefined && { home }),
+        room: { protocol, lead: leadName, maxTurns, maxUsd, turnSeconds, members: first },
+      });
+    } catch (error) {
+      for (const id of made) await this.#options.kill(id, by);
+      throw error;
     }
-    const taken = new Set<string>();
-    const made = ids.map((id) => {
-      const isTaken = (name: string) => taken.has(name);
-      const member = memberOf(this.#options, id, { heard: 0, baseUsd: driver.costOf(id), isTaken });
-      taken.add(member.name);
-      return member;
-    });
-    const leadName = lead === undefined ? null : this.#leadOf(lead, made);
-    const command = `${protocol}: ${made.map(({ name }) => `@${name}`).join(", ")}`;
-    await creation.create({
-      ...{ threadId, type: "room", dir, command, cols: DEFAULT_COLS, rows: DEFAULT_ROWS, createdBy: by },
-      title: title ?? made.map(({ name }) => name).join(", "),
-      ...(home !== undefined && { home }),
-      room: { protocol, lead: leadName, maxTurns, maxUsd, turnSeconds, members: made },
-    });
     if (maxUsd === null) this.#note(threadId, "This room has no cap of money.");
     return this.get(threadId);
   }
 
+  /** Those that are there are looked at before any is made. @param made is told those that are made */
+  async #threadsOf(
+    members: readonly NewMember[],
+    making: Omit<Making, "field">,
+    made: ThreadId[],
+  ): Promise<ThreadId[]> {
+    const ids = members.map((member, at) => {
+      const field = `members.${at}.threadId`;
+      return "threadId" in member
+        ? memberThread(this.#options, { field, wanted: member.threadId, by: making.by })
+        : undefined;
+    });
+    const twice = ids.findIndex((id, at) => id !== undefined && ids.indexOf(id) < at);
+    if (twice >= 0)
+      throw new AppError("invalid_request", `members.${twice}.threadId: ${ids[twice]} is in the list twice.`);
+    for (const [at, member] of members.entries()) {
+      if ("threadId" in member) continue;
+      const id = await makeMember(this.#options, member, { ...making, field: `members.${at}` });
+      made.push(id);
+      ids[at] = id;
+    }
+    return ids.flatMap((id) => id ?? []);
+  }
+
   /** @throws AppError `not_found` */
   get(threadId: ThreadId): Room {
-    return this.#describe(this.#options.book.get(threadId));
+    return describeRoom(this.#options.book.get(threadId), this.#options);
   }
 
   list(): Room[] {
     const { store, book } = this.#options;
     return store.rooms.list().flatMap((threadId) => {
       const found = store.threads.find(threadId)?.isMade ? book.find(threadId) : undefined;
-      return found ? [this.#describe(found)] : [];
+      return found ? [describeRoom(found, this.#options)] : [];
     });
   }
 
@@ -116,12 +144,17 @@ export class Rooms {
   }
 
   /** @throws AppError as {@link create} */
-  add(threadId: ThreadId, wanted: string, by: Principal): Room {
-    const { store, book, driver } = this.#options;
+  async add(threadId: ThreadId, wanted: NewMember, by: Principal): Promise<Room> {
+    const { store, book, driver, homes } = this.#options;
     const { members } = this.#getOpen(threadId);
     if (members.length >= MAX_MEMBERS)
       throw new AppError("unsupported", `A room has ${MAX_MEMBERS} members at most.`);
-    const id = memberThread(this.#options, { field: "threadId", wanted, by });
+    const { dir = "." } = store.threads.find(threadId) ?? {};
+    const making = { roomId: threadId, dir, channelId: homes.channelOf(threadId), by };
+    const id =
+      "threadId" in wanted
+        ? memberThread(this.#options, { field: "threadId", wanted: wanted.threadId, by })
+        : await makeMember(this.#options, wanted, { ...making, field: "member" });
     book.transaction(() => {
       const heard = Math.max(0, (store.rooms.findLastLine(threadId)?.seq ?? 0) - TOLD_LINES);
       const isTaken = (name: string) => store.rooms.hasName(threadId, name);
@@ -293,26 +326,11 @@ export class Rooms {
     this.#options.book.write(threadId, { kind: "note", text });
     this.#options.driver.wake(threadId);
   }
+}
 
-  #describe({ row, members }: FoundRoom): Room {
-    const { store, driver } = this.#options;
-    const { threadId, turn } = row;
-    const thread = store.threads.find(threadId);
-    const shown = members.map(({ name, memberId, number, directive, baseUsd }) => {
-      const costUsd = Math.max(0, driver.costOf(memberId) - baseUsd);
-      return { name, threadId: memberId, number, directive, costUsd };
-    });
-    return {
-      ...{ threadId, name: thread?.name ?? "", title: thread?.title ?? "" },
-      isOpen: isOpen(thread?.status ?? "killed"),
-      ...{ protocol: row.protocol, lead: row.lead, members: shown, turnOf: turn.holders },
-      turnSince: row.turnSince === null ? null : new Date(row.turnSince).toISOString(),
-      ...{ why: turn.why, turns: turn.turns, maxTurns: rulesOf(row, members).maxTurns },
-      costUsd: shown.reduce((sum, { costUsd }) => sum + costUsd, 0),
-      ...{ maxUsd: row.maxUsd, turnSeconds: row.turnSeconds },
-      lines: store.rooms.findLastLine(threadId)?.seq ?? 0,
-    };
-  }
+/** The channel of a room that is about to be made. */
+function channelOfHome(home: NewRoom["home"]): DiscordId | undefined {
+  return typeof home === "object" ? home.parentId : undefined;
 }
 
 /** @throws AppError `invalid_request` */

@@ -172,7 +172,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
     spoken: new Spoken({ ...common, inputs }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
-    ...createRooms(common, { agents, creation, marks }),
+    ...createRooms(common, { agents, creation, marks, directives, kill }),
     kill,
   };
 }
@@ -180,7 +180,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
 /** What people and members do in rooms, and who asks those whose turn it is. */
 function createRooms(
   common: Common,
-  parts: Pick<Operations, "agents" | "creation" | "marks">,
+  parts: Pick<Operations, "agents" | "creation" | "marks" | "directives" | "kill">,
 ): Pick<Operations, "rooms" | "roomDriver"> {
   const { store, roomKind, folders, now } = common;
   const book = new RoomBook(store, now);

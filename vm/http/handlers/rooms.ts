@@ -18,7 +18,7 @@ export function roomHandlers({ rooms, homes, people }: RoomServices): ApiHandler
     }),
     get: ({ params }) => rooms.get(params.id),
     lines: ({ params, query }) => rooms.listLines(params.id, query),
-    add: ({ params, body, by }) => rooms.add(params.id, body.threadId, by),
+    add: ({ params, body, by }) => rooms.add(params.id, body, by),
     remove: ({ params, body }) => rooms.remove(params.id, body.member),
     setProtocol: ({ params, body, by }) => rooms.setProtocol(params.id, body, by),
     stop: ({ params, by }) => rooms.stop(params.id, by),
