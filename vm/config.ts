@@ -9,6 +9,7 @@ import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/lau
 import { splitArgs } from "./agents/program.ts";
 import { type BrowserSettings, browserSettings, findBrowserSettings } from "./browser/settings.ts";
 import { type Budget, budgetSettings, findBudget } from "./budget-settings.ts";
+import { type FileSettings, fileSettings, findFileSettings, flag } from "./file-settings.ts";
 import { findHookPlace, type HookPlace, hookSettings, problemsOfHooks } from "./hook-place.ts";
 import { namedPaths } from "./named-paths.ts";
 import { findHome, threadEnv } from "./processes/login.ts";
@@ -18,12 +19,6 @@ import type { OrphanPolicy } from "./threads/orphans.ts";
 
 const whole = (min: number, max: number) =>
   z.coerce.number(`must be a whole number from ${min} to ${max}`).int().min(min).max(max);
-
-const flag = () =>
-  z
-    .enum(["0", "1"], { error: "must be 1 or 0" })
-    .default("0")
-    .transform((value) => value === "1");
 
 const token = () =>
   z
@@ -119,9 +114,7 @@ export const vmSettings = z.object({
     .startsWith("/", "must be an absolute path")
     .optional()
     .describe("A file, at most 64 KiB, which a main agent that is made has in its system text."),
-  ASK_FILES: flag().describe(
-    "`1`: a file answers an ask, see [agents.md](agents.md#answers-by-files). A program of the thread could write one too. `0`: only what comes in over the API answers.",
-  ),
+  ...fileSettings,
   WORKTREE_SETUP: z
     .string()
     .max(4_000, "must be at most 4,000 characters")
@@ -174,7 +167,7 @@ export const vmSettings = z.object({
     ),
 });
 
-export interface VmConfig {
+export interface VmConfig extends FileSettings {
   reposDir: string;
   stateDir: string;
   host: string;
@@ -209,8 +202,6 @@ export interface VmConfig {
   sandboxWrites?: string[];
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
-  /** Whether a file beside an ask's may answer it. */
-  askFiles?: boolean;
   mainPromptFile?: string;
   /** Run once in each new worktree. */
   worktreeSetup?: string;
@@ -287,7 +278,7 @@ export function parseVmConfig(
     sandbox: values.AGENT_SANDBOX,
     ...named.paths,
     ...dayLimitOf(values.SPEND_LIMIT_USD_PER_DAY),
-    ...(values.ASK_FILES && { askFiles: true }),
+    ...findFileSettings(values),
     ...(values.MAIN_PROMPT_FILE !== undefined && { mainPromptFile: values.MAIN_PROMPT_FILE }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV), home),

@@ -5,6 +5,7 @@ import { Releasers } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
 import { AskFiles } from "./agents/ask-files.ts";
 import { AgentMeter } from "./agents/meter.ts";
+import { ProjectFiles } from "./agents/project-files.ts";
 import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
@@ -107,6 +108,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     operations.childEnds.recover();
     startRooms(common, operations, releasers);
     startAskFiles(common, operations, releasers);
+    startProjectFiles(common, releasers);
     startBudgets(common, operations);
     await startReviews(common, operations, releasers);
     const wired = createJobs(
@@ -144,6 +146,13 @@ function startAskFiles(common: Common, { agents }: Operations, releasers: Releas
   });
   releasers.add("asks' files", () => askFiles.close());
   askFiles.start();
+}
+
+function startProjectFiles(common: Common, releasers: Releasers): void {
+  if (!common.config.projectFiles) return;
+  const files = new ProjectFiles({ ...common, threadEnv: common.config.threadEnv });
+  releasers.add("files in projects", () => files.close());
+  files.start();
 }
 
 async function startReviews(common: Common, operations: Operations, releasers: Releasers): Promise<void> {

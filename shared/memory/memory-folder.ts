@@ -1,7 +1,4 @@
-/**
- * The files of one owner's memory, reached through no link: each folder on the way is opened as what it is, and files are
- * named through the open folder. An agent without a sandbox could have put a link there.
- */
+/** The files of one owner's memory, reached through no link: an agent without a sandbox could have put one there. */
 
 import { randomBytes } from "node:crypto";
 import {
@@ -9,19 +6,17 @@ import {
   constants,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   opendirSync,
   openSync,
   readSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { openFolder, pathIn } from "../no-link.ts";
 import { MAX_MEMORY_FILE_BYTES, MAX_MEMORY_FILES, MEMORY_FOLDER } from "./owner.ts";
 
-/** Node has no name for it. */
-const O_PATH = 0o10000000;
-const FOLDER_FLAGS = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export interface MemoryFileFacts {
@@ -45,18 +40,11 @@ export class MemoryFolder {
    * @returns undefined if it is not there, or if something on the way is no folder
    */
   static open(stateDir: string, folder: string, isMade = false): MemoryFolder | undefined {
-    let fd = openSync(stateDir, O_PATH | constants.O_DIRECTORY);
     try {
-      for (const part of [MEMORY_FOLDER, ...folder.split("/")]) {
-        const path = `/proc/self/fd/${fd}/${part}`;
-        if (isMade) makeFolder(path);
-        const next = openSync(path, FOLDER_FLAGS);
-        closeSync(fd);
-        fd = next;
-      }
-      return new MemoryFolder(fd);
+      return new MemoryFolder(
+        openFolder(realpathSync(stateDir), [MEMORY_FOLDER, ...folder.split("/")], isMade),
+      );
     } catch (error) {
-      closeSync(fd);
       if (isMade || !/^(ENOENT|ENOTDIR|ELOOP)$/.test(codeOf(error))) throw error;
       return undefined;
     }
@@ -162,7 +150,7 @@ export class MemoryFolder {
   }
 
   #path(name: string): string {
-    return `/proc/self/fd/${this.#fd}/${name}`;
+    return pathIn(this.#fd, name);
   }
 
   #openFile(name: string): number | undefined {
@@ -172,14 +160,6 @@ export class MemoryFolder {
       if (/^(ENOENT|ELOOP|ENXIO|EISDIR|EACCES)$/.test(codeOf(error))) return undefined;
       throw error;
     }
-  }
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
   }
 }
 

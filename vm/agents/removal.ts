@@ -10,6 +10,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { removeTree } from "../../shared/remove-tree.ts";
 import type { AgentFolders } from "./folders.ts";
+import { removeProjectFiles } from "./project-note.ts";
 import { inWorkTree } from "./work-tree.ts";
 
 /** A repository that can't be written in is tried again at each start, so long. */
@@ -57,6 +58,7 @@ export class Removal {
 
   async #remove(aside: string): Promise<void> {
     const config = findConfig(aside);
+    this.#removeFromProject(aside);
     // The bulk goes at once; what says where the refs are goes last.
     const kept = basename(threadPath(aside, "config"));
     for (const name of readdirSync(aside)) {
@@ -64,6 +66,16 @@ export class Removal {
     }
     if (config && !(await this.#forget(config)) && !this.#isOld(aside)) return;
     await removeTree(aside);
+  }
+
+  /** What an agent has done to them may keep them there. */
+  #removeFromProject(aside: string): void {
+    try {
+      removeProjectFiles(aside);
+    } catch (error) {
+      const reason = errorText(error);
+      this.#options.log.warn({ aside, reason }, "a removed thread's files in its project stay");
+    }
   }
 
   /** @returns whether there is nothing more to do */
