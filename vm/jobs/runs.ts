@@ -26,6 +26,8 @@ const MAX_STARTS = 2;
 const MAX_COMMANDS = 2;
 /** So long a run that can't begin for now is tried again, at each look. */
 const PATIENCE_MS = 10 * 60_000;
+/** So long after a full disk it is tried to store what a run has come to. */
+const STORE_AGAIN_MS = 5_000;
 /** It may be otherwise a moment later. */
 const TRANSIENT = ["unavailable", "max_threads", "too_many_agents", "rate_limited"];
 /** After so many failures of one reason the job is paused. */
@@ -52,6 +54,8 @@ export class Runs {
   readonly #atWork = new Map<string, Promise<void>>();
   /** Threads of runs that go on. */
   readonly #threads = new Set<ThreadId>();
+  /** What runs have come to that could not be stored: the disk was full. */
+  readonly #unstored = new Map<string, Begun>();
   readonly #closing = new AbortController();
   #isLookPlanned = false;
 
@@ -68,7 +72,9 @@ export class Runs {
     const open = this.#options.store.jobRuns.listOpen();
     this.#threads.clear();
     for (const { threadId } of open) if (threadId !== null) this.#threads.add(threadId);
-    for (const { run } of open) this.#goOn(run);
+    const names = new Set(open.map(({ run }) => run));
+    for (const name of this.#unstored.keys()) if (!names.has(name)) this.#unstored.delete(name);
+    for (const name of names) this.#goOn(name);
   }
 
   /**
@@ -127,9 +133,10 @@ export class Runs {
   #goOn(name: string): void {
     if (this.#atWork.has(name)) return;
     const work = this.#work(name)
-      .catch((error: unknown) =>
-        this.#options.log.error({ run: name, err: error }, "a run of a job could not go on"),
-      )
+      .catch((error: unknown) => {
+        this.#options.log.error({ run: name, err: error }, "a run of a job could not go on");
+        if (this.#unstored.has(name)) setTimeout(() => this.#planLook(), STORE_AGAIN_MS).unref();
+      })
       .finally(() => this.#atWork.delete(name));
     this.#atWork.set(name, work);
   }
@@ -153,11 +160,11 @@ export class Runs {
     const run = store.jobRuns.find(name);
     if (run?.status !== "claimed") return;
     const row = store.jobs.get(run.jobId);
+    let begun = this.#unstored.get(name);
     // It may have waited here for a long while.
-    if (!this.#options.mayStill(row)) return this.#endOfGone(row, run);
-    let begun: Begun;
+    if (!begun && !this.#options.mayStill(row)) return this.#endOfGone(row, run);
     try {
-      begun = await targets.begin(row, run, leftUsd(store, row, now()), this.#closing.signal);
+      begun ??= await targets.begin(row, run, leftUsd(store, row, now()), this.#closing.signal);
     } catch (error) {
       if (this.#closing.signal.aborted) return; // the next sidecar goes on with it
       const isTransient = error instanceof AppError && TRANSIENT.includes(error.code);
@@ -168,14 +175,24 @@ export class Runs {
         error instanceof AppError
           ? `${error.code}: ${errorText(error)}`
           : "internal: the sidecar's log says why";
-      return this.#end(run, { status: "failed", reason });
+      begun = { status: "failed", reason };
     }
-    if ("status" in begun) return this.#end(run, begun);
+    this.#unstored.set(name, begun);
+    this.#store(run, begun);
+    this.#unstored.delete(name);
+  }
+
+  #store(run: JobRunRow, begun: Begun): void {
+    if ("status" in begun) {
+      this.#end(run, begun);
+      return;
+    }
     const { threadId, costBefore = 0, callsBefore = 0 } = begun;
     this.#threads.add(threadId);
     // A reader's price counts for the run.
     const before = costBefore - (run.costUsd ?? 0);
-    store.jobRuns.update(name, { status: "started", threadId, costBefore: before, callsBefore });
+    const started = { status: "started", threadId, costBefore: before, callsBefore } as const;
+    this.#options.store.jobRuns.update(run.run, started);
   }
 
   #endOfGone(row: JobRow, run: JobRunRow): void {

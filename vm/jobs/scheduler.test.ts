@@ -1,8 +1,11 @@
 /** Each due instant has one row, whatever the clock, the sidecar and the runs before it do. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
+import { until } from "../../test/support/wait.ts";
 import { LeftBehind } from "./left-behind.ts";
 
 let world: JobsWorld;
@@ -275,6 +278,47 @@ test("the threads of a removed job are ended too, and one that can't be ended ho
   await left.look();
   // The command of the fourth still runs.
   expect(ended.sort()).toEqual(world.begun.slice(0, 2).sort());
+});
+
+test("a database that takes nothing is tried again after a while, not at once", async () => {
+  await world.add({});
+  let looks = 0;
+  await world.reopen((store) => ({
+    ...store,
+    transaction: () => {
+      looks += 1;
+      throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    },
+  }));
+  world.nowMs += 11 * MINUTE;
+  const before = looks;
+  world.scheduler.look();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(looks - before).toBe(1);
+});
+
+test("what a command has come to while nothing could be stored is stored later, and it is not begun again", async () => {
+  const what = { type: "command" as const, dir: "shop", command: "echo ran >>log; echo said" };
+  await world.add({ what });
+  let isFull = false;
+  await world.reopen((store) => ({
+    ...store,
+    transaction: (work) => {
+      if (isFull) throw Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+      return store.transaction(work);
+    },
+  }));
+  world.nowMs += 10 * MINUTE;
+  world.scheduler.look();
+  isFull = true;
+  const log = join(world.folder, "shop", "log");
+  await until("it to have run", () => existsSync(log));
+  await world.pass(1);
+  expect(world.runs()).toMatchObject([{ status: "claimed" }]);
+  isFull = false;
+  await world.pass(1);
+  expect(world.runs()).toMatchObject([{ status: "done", output: "said\n" }]);
+  expect(readFileSync(log, "utf8")).toBe("ran\n");
 });
 
 test("what should have begun some minutes ago is overdue", async () => {

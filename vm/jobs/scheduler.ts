@@ -14,6 +14,8 @@ import { nextDue, type Scheduled } from "./schedule.ts";
 
 /** Claimed in one go, before others have their turn. */
 const CLAIMED_AT_ONCE = 100;
+/** After a look that failed. */
+const LOOK_AGAIN_MS = 5_000;
 const KEPT_RUNS = 2_000;
 const KEPT_MS = 30 * 86_400_000;
 
@@ -45,18 +47,20 @@ export class Scheduler {
     const { store, runs, now, log } = this.#options;
     clearTimeout(this.#timer);
     const nowMs = now();
-    let isMore = false;
+    let waitMs = LONGEST_SLEEP_MS;
     try {
       this.#mendFar(nowMs);
       const due = store.jobs.listDue(nowMs, CLAIMED_AT_ONCE);
       for (const row of due) this.#claim(row, nowMs);
-      isMore = due.length === CLAIMED_AT_ONCE;
+      if (due.length === CLAIMED_AT_ONCE) waitMs = 0;
       runs.look();
     } catch (error) {
       // The disk is full, or another process holds the database: the next look makes up for it.
       log.error({ err: error }, "could not look at the jobs; trying again");
+      this.#timer = setTimeout(() => this.look(), LOOK_AGAIN_MS).unref();
+      return;
     }
-    this.#plan(isMore ? 0 : LONGEST_SLEEP_MS);
+    this.#plan(waitMs);
   }
 
   close(): void {
