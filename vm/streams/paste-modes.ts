@@ -20,6 +20,13 @@ const CHANGES = /\u001b\[\?([\u0000-\u0017\u0019\u001c-\u001f\u007f0-;]{1,90})([
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
 
+/**
+ * A device's string with its end; tmux gives up one that has none. Before the letter that says what the string is, an
+ * escape begins a new sequence; behind it, an escape takes the next character with it.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
+const STRINGS = /\x1bP[\x00-\x17\x19\x1c-\x1f\x7f0-9;<-? -/]{0,64}[@-~](?:[^\x1b]|\x1b[^\\])*\x1b\\/g;
+
 interface Known {
   inode: number;
   /** How far the log was looked at. */
@@ -78,16 +85,27 @@ async function findLast(file: string, from: number, end: number): Promise<Change
   return undefined;
 }
 
-function isPasteChange({ 0: { length }, 1: modes, index }: RegExpExecArray, text: string): boolean {
+function isPasteChange({ 1: modes, index }: RegExpExecArray, text: string): boolean {
   if (modes !== undefined) {
     const parameters = modes.replaceAll(CONTROLS, "");
     if (parameters.length > MAX_PARAMETER_BYTES) return false;
     const each = parameters.split(";");
     if (each.length > MAX_PARAMETERS || !each.some((mode) => /^0*2004$/.test(mode))) return false;
   }
-  // A program that takes its terminal for another multiplexer's wraps what it asks for: tmux skips such a string.
-  const before = text.slice(Math.max(0, index - MAX_STRING_BYTES), index);
-  const opened = before.lastIndexOf("\u001bP");
-  if (opened < 0 || before.indexOf("\u001b\\", opened) >= 0) return true;
-  return text.slice(index + length, index + length + 2) !== "\u001b\\";
+  return !isInString(text, index);
+}
+
+/**
+ * Tells whether a change stands within a device's string, which tmux skips: a program that takes its terminal for another
+ * multiplexer's wraps what it asks for.
+ */
+function isInString(text: string, index: number): boolean {
+  const start = Math.max(0, index - MAX_STRING_BYTES);
+  const near = text.slice(start, index + MAX_STRING_BYTES);
+  for (const string of near.matchAll(STRINGS)) {
+    const begin = start + string.index;
+    if (begin > index) return false;
+    if (begin + string[0].length > index) return true;
+  }
+  return false;
 }
