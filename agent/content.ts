@@ -1,6 +1,5 @@
 /** Waiting messages as what the engine is given: texts whole again, images read. */
 
-import { readFileSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import {
   findImageType,
@@ -15,6 +14,7 @@ import type { Block } from "../shared/agent/values.ts";
 import { timeOf } from "../shared/clock-text.ts";
 import { escapeLines } from "../shared/outside-text.ts";
 import { parsePrincipal } from "../shared/principal.ts";
+import { readRegular, UnfitFile } from "../shared/regular-file.ts";
 import type { ContentPart } from "./engine.ts";
 
 export interface Content {
@@ -90,14 +90,14 @@ function imagePart(
   if (path === undefined) return refuse("is not in the thread's folder");
   if (!isImageType(mimeType)) return refuse(`is ${mimeType}, which the agent can't see`);
   try {
-    const { size } = statSync(path);
-    if (size > MAX_IMAGE_BYTES) return refuse(`has ${size} bytes: more than 8 MiB`);
-    if (size === 0) return refuse("is empty");
-    const bytes = readFileSync(path);
+    const bytes = readRegular(path, MAX_IMAGE_BYTES);
+    if (bytes.length === 0) return refuse("is empty");
     if (findImageType(bytes.subarray(0, IMAGE_BEGINNING_BYTES)) !== mimeType)
       return refuse(`is broken: it is no ${mimeType}`);
     return { part: { type: "image", mimeType, base64: bytes.toString("base64"), uri } };
   } catch (error) {
+    if (error instanceof UnfitFile)
+      return refuse(error.stats.isFile() ? `has ${error.stats.size} bytes: more than 8 MiB` : "is no file");
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return refuse("is gone");
     throw error;
   }

@@ -1,5 +1,5 @@
 /** A file of a folder in which others write: looked at before it is opened. */
-import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, type PathLike, type Stats } from "node:fs";
 
 /** Only names the file: nothing is told of it. Node has no name for it. */
 const O_PATH = 0o10000000;
@@ -17,7 +17,7 @@ export interface NamedFile {
  * @param isFollowed whether a link is followed; if not, `stats` are the link's
  * @throws NodeJS.ErrnoException `ENOENT` and the like
  */
-export function nameFile(path: string, isFollowed: boolean): NamedFile {
+export function nameFile(path: PathLike, isFollowed: boolean): NamedFile {
   const fd = openSync(path, O_PATH | (isFollowed ? 0 : constants.O_NOFOLLOW));
   const letGo = () => closeSync(fd);
   try {

@@ -1,6 +1,6 @@
 /** Hashes the state of files, so that a later hash tells whether one of them was changed. */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readRegular, UnfitFile } from "../../shared/regular-file.ts";
 
 /** Largest size of a file whose content is hashed, in bytes; a larger one counts by its size and modification time. */
 const MAX_READ = 4 * 1024 * 1024;
@@ -16,17 +16,14 @@ export function stateOfFiles(paths: readonly string[]): string {
 
 function stateOf(path: string): Buffer | string {
   try {
-    const { size, mtimeMs, isFile } = lookAt(path);
-    if (!isFile) return "no file";
-    return size > MAX_READ ? `${size} ${mtimeMs}` : readFileSync(path);
+    return readRegular(path, MAX_READ);
   } catch (error) {
+    if (error instanceof UnfitFile) {
+      const { stats } = error;
+      return stats.isFile() ? `${stats.size} ${stats.mtimeMs}` : "no file";
+    }
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     return code; // the file is missing or may not be read, for the call as well
   }
-}
-
-function lookAt(path: string) {
-  const stat = statSync(path);
-  return { size: stat.size, mtimeMs: stat.mtimeMs, isFile: stat.isFile() };
 }

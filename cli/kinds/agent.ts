@@ -1,11 +1,11 @@
 /** An agent at the command line: its conversation is printed, and its turns and asks can be waited for. */
-import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { MAX_ATTACHMENT_BYTES, MAX_MESSAGE_ATTACHMENTS } from "../../shared/agent/attachments.ts";
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
+import { readRegular, UnfitFile } from "../../shared/regular-file.ts";
 import { shortId } from "../agents/ask-text.ts";
 import { tailAgent } from "../agents/tail.ts";
 import { followTranscript, readEnd } from "../agents/transcript.ts";
@@ -95,25 +95,19 @@ async function attachAll(
   threadId: string,
   paths: readonly string[],
 ): Promise<string[]> {
-  const files = await Promise.all(
-    paths.map(async (path) => ({ name: basename(path), bytes: await readSmall(path) })),
-  );
+  const files = paths.map((path) => ({ name: basename(path), bytes: readSmall(path) }));
   const names: string[] = [];
   for (const { name, bytes } of files) names.push((await client.attach(threadId, name, bytes)).name);
   return names;
 }
 
-async function readSmall(path: string): Promise<Uint8Array<ArrayBuffer>> {
+function readSmall(path: string): Uint8Array<ArrayBuffer> {
   const refuse = (why: string) => new AppError("invalid_request", `--attach: ${path} ${why}`);
-  const file = await open(path).catch((error: Error) => {
-    throw refuse(`can't be read: ${error.message}`);
-  });
   try {
-    const stats = await file.stat();
-    if (!stats.isFile()) throw refuse("is no file");
-    if (stats.size > MAX_ATTACHMENT_BYTES) throw refuse("is larger than 25 MiB");
-    return new Uint8Array(await file.readFile());
-  } finally {
-    await file.close();
+    return new Uint8Array(readRegular(path, MAX_ATTACHMENT_BYTES));
+  } catch (error) {
+    if (error instanceof UnfitFile)
+      throw refuse(error.stats.isFile() ? "is larger than 25 MiB" : "is no file");
+    throw refuse(`can't be read: ${errorText(error)}`);
   }
 }

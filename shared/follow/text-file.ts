@@ -1,6 +1,7 @@
 /** Opens files that are to be followed, and refuses whatever is no text. */
-import { constants, type Stats } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { openRegularFile, UnfitFile } from "../regular-file.ts";
 
 export type FileProblem = "missing" | "denied" | "directory" | "pipe" | "socket" | "device" | "binary";
 
@@ -12,22 +13,20 @@ const MAX_CONTROL_SHARE = 0.05;
 const MAX_BROKEN_SHARE = 0.3;
 
 /**
- * Opens a regular file of text; says what stands there if it is none. A pipe's or a device's opening can wait or do
- * something, so it is looked at before and after.
+ * Opens a regular file of text; says what stands there if it is none. A pipe or a device
+ * is not opened.
  */
 export async function openText(path: string): Promise<Opened> {
   let file: FileHandle | undefined;
   try {
-    const before = problemOf(await stat(path));
-    if (before) return { problem: before };
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    file = await openRegularFile(path);
     const stats = await file.stat();
-    const problem = problemOf(stats) ?? ((await holdsText(file, stats)) ? undefined : "binary");
-    if (problem === undefined) return { file, stats };
+    if (await holdsText(file, stats)) return { file, stats };
     await file.close();
-    return { problem };
+    return { problem: "binary" };
   } catch (error) {
     await file?.close();
+    if (error instanceof UnfitFile) return { problem: problemOf(error.stats) };
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return { problem: "missing" };
     if (code === "EISDIR") return { problem: "directory" };
@@ -37,8 +36,7 @@ export async function openText(path: string): Promise<Opened> {
   }
 }
 
-function problemOf(stats: Stats): FileProblem | undefined {
-  if (stats.isFile()) return undefined;
+function problemOf(stats: Stats): FileProblem {
   if (stats.isDirectory()) return "directory";
   if (stats.isFIFO()) return "pipe";
   return stats.isSocket() ? "socket" : "device";

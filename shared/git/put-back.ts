@@ -1,8 +1,8 @@
 /** Puts a checkout's files back to a commit from a change to another that was cut off. */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { copyFile, readlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { openRegularFile } from "../regular-file.ts";
 import { type BytePath, bytesOf, Folders, look, splitList, textOf } from "./paths.ts";
 import { type GitPlace, runGit } from "./run-git.ts";
 
@@ -108,8 +108,9 @@ async function idOf(file: Buffer, size: number | undefined, digits: number): Pro
     return hash.update(`blob ${target.length}\0`).update(target).digest("hex");
   }
   hash.update(`blob ${size}\0`);
-  for await (const chunk of createReadStream(file, { end: Math.max(0, size - 1) }))
-    hash.update(chunk as Buffer);
+  const handle = await openRegularFile(file, false);
+  const end = Math.max(0, size - 1);
+  for await (const chunk of handle.createReadStream({ start: 0, end })) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
 

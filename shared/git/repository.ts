@@ -1,7 +1,7 @@
 /** Finds a directory's git repository by reading its few small files: no process is spawned. */
-import { constants } from "node:fs";
-import { open, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
+import { openRegularFile } from "../regular-file.ts";
 
 export interface Repository {
   /** The directory where its files are. */
@@ -66,13 +66,11 @@ async function findCommonDir(gitDir: string): Promise<string> {
 /**
  * One of git's one-line files. Anybody may have made it: a FIFO would hold the thread that opens it for ever, and
  * four of them all work on files; a device would never end.
+ * @throws UnfitFile if it is no file
  */
 export async function readPointer(file: string, maxBytes = MAX_POINTER_BYTES): Promise<string> {
-  if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
-  // It may have become a FIFO since.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const handle = await openRegularFile(file);
   try {
-    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
     return buffer.toString("utf8", 0, bytesRead).trim();
   } finally {

@@ -10,7 +10,6 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmdirSync,
@@ -20,6 +19,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { readRegular } from "../regular-file.ts";
 import { findOperation } from "./operation.ts";
 import { type BytePath, bytesOf, Folders, look, splitList, textOf } from "./paths.ts";
 import { GitError, runGit } from "./run-git.ts";
@@ -121,7 +121,7 @@ function isStill(root: string, { path }: Change, version: Version | null): boole
     return version.mode === LINK && nameOf(readlinkSync(bytes, "buffer"), object) === object;
   if (!found.isFile() || found.size > MAX_FILE_BYTES) return false;
   const mode = (found.mode & 0o100) === 0 ? FILE : EXECUTABLE;
-  return mode === version.mode && nameOf(readFileSync(bytes), object) === object;
+  return mode === version.mode && nameOf(readRegular(bytes, MAX_FILE_BYTES, false), object) === object;
 }
 
 /** Git's name of a file's content, as long as `like` is. */

@@ -2,8 +2,9 @@
  * Which folders of git an agent that is kept in its directory needs. The directory's own files may be an agent's work:
  * what they name counts only if git, which no agent could write there, names them in turn.
  */
-import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { readRegular } from "../regular-file.ts";
 
 const MAX_POINTER_BYTES = 8_192;
 /** All worktrees share these folders, and a commit writes there. Settings and hooks, which run for everybody, are elsewhere. */
@@ -73,7 +74,5 @@ function isFolder(path: string): boolean {
 
 /** @throws Error if it is no small file */
 function read(path: string): string {
-  const stat = lstatSync(path);
-  if (!stat.isFile() || stat.size > MAX_POINTER_BYTES) throw new Error(`${path} is no file of git's`);
-  return readFileSync(path, "utf8");
+  return readRegular(path, MAX_POINTER_BYTES, false).toString();
 }

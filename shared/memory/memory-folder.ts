@@ -15,9 +15,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { openFolder, pathIn } from "../no-link.ts";
+import { openRegular, UnfitFile } from "../regular-file.ts";
 import { MAX_MEMORY_FILE_BYTES, MAX_MEMORY_FILES, MEMORY_FOLDER } from "./owner.ts";
-
-const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export interface MemoryFileFacts {
   name: string;
@@ -155,8 +154,9 @@ export class MemoryFolder {
 
   #openFile(name: string): number | undefined {
     try {
-      return openSync(this.#path(name), FILE_FLAGS);
+      return openRegular(this.#path(name), false);
     } catch (error) {
+      if (error instanceof UnfitFile) return undefined;
       if (/^(ENOENT|ELOOP|ENXIO|EISDIR|EACCES)$/.test(codeOf(error))) return undefined;
       throw error;
     }

@@ -4,14 +4,14 @@
  * a line and a `uuid` of its own. The format is private, and any program of the person's can write such a file, so
  * whatever does not fit is passed over, and all that is read has a bound.
  */
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import * as z from "zod";
 import {
   type InitialMessage,
   MAX_INITIAL_BYTES,
   MAX_INITIAL_MESSAGES,
 } from "../../shared/agent/initial-messages.ts";
+import { openRegularFile } from "../../shared/regular-file.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 /** A longer line, such as a picture's, is not parsed: others wait meanwhile. */
@@ -76,13 +76,12 @@ export interface Told {
 export async function readConversation(file: string, maxBytes: number): Promise<Told | undefined> {
   let handle: FileHandle;
   try {
-    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    handle = await openRegularFile(file, false);
   } catch {
-    return undefined; // gone, a link, or not ours to read
+    return undefined; // gone, a link, no file, or not ours to read
   }
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) return undefined;
     const reading = new Reading();
     for await (const line of linesOf(handle, Math.min(stats.size, maxBytes))) reading.take(line);
     const isWhole = stats.size <= maxBytes;

@@ -1,5 +1,5 @@
 /** Conversations that a person began by hand with claude on this machine, and threads that go on from them. */
-import { lstat, readdir, readFile, realpath } from "node:fs/promises";
+import { lstat, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
@@ -15,6 +15,7 @@ import {
 } from "../../shared/conversation-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Principal } from "../../shared/principal.ts";
+import { readRegular } from "../../shared/regular-file.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import { listProcesses } from "../processes/processes.ts";
 import type { Creation } from "../threads/creation.ts";
@@ -224,9 +225,8 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function readSmall(file: string): Promise<unknown> {
   try {
-    const stats = await lstat(file);
-    return stats.isFile() && stats.size <= 64 * 1024 ? JSON.parse(await readFile(file, "utf8")) : undefined;
+    return JSON.parse(readRegular(file, 64 * 1024, false).toString());
   } catch {
-    return undefined; // gone, or being written
+    return undefined; // gone, no small file, or being written
   }
 }

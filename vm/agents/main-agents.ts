@@ -1,6 +1,5 @@
 /** The agents that hear channels: each is a thread, made when somebody first writes in a channel of its. */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { isOpen } from "../../shared/api.ts";
 import { type ChannelRow, MAIN_AGENT } from "../../shared/channel-api.ts";
@@ -8,6 +7,7 @@ import { AppError, errorText } from "../../shared/errors.ts";
 import { type DiscordId, type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
+import { readRegular, UnfitFile } from "../../shared/regular-file.ts";
 import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
@@ -74,10 +74,10 @@ export class MainAgents {
       new AppError("invalid_request", `MAIN_PROMPT_FILE: ${promptFile} ${why}.`);
     let text: string;
     try {
-      if (statSync(promptFile).size > MAX_PROMPT_BYTES) throw refuse("has more than 64 KiB");
-      text = readFileSync(promptFile, "utf8");
+      text = readRegular(promptFile, MAX_PROMPT_BYTES).toString();
     } catch (error) {
-      if (error instanceof AppError) throw error;
+      if (error instanceof UnfitFile)
+        throw refuse(error.stats.isFile() ? "has more than 64 KiB" : "is no file");
       throw refuse(`can't be read (${errorText(error)})`);
     }
     return `${SYSTEM_TEXT}\n\n${text.trim()}`;

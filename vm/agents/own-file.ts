@@ -1,8 +1,6 @@
 /** A small file that a person or a script of theirs put into a folder of ours. */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { nameFile } from "../../shared/named-file.ts";
-
-const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
+import { closeSync, fstatSync, readSync } from "node:fs";
+import { openRegular } from "../../shared/regular-file.ts";
 
 /**
  * @returns undefined if there is no such file
@@ -11,14 +9,7 @@ const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 export function readOwnFile(path: string, maxBytes: number): { text: string; mtimeMs: number } | undefined {
   let fd: number;
   try {
-    const { name, stats, letGo } = nameFile(path, false);
-    try {
-      if (stats.isSymbolicLink()) throw new Error("it is a link");
-      if (!stats.isFile()) throw new Error("it is no file");
-      fd = openSync(name, READ_ONLY);
-    } finally {
-      letGo();
-    }
+    fd = openRegular(path, false);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

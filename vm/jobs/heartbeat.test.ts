@@ -1,9 +1,11 @@
 /** Heartbeats: a job whose agent says whether all is well, and what its monitor hears of it. */
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OWNER } from "../../shared/principal.ts";
 import { type JobsWorld, MINUTE, makeJobsWorld } from "../../test/support/jobs.ts";
+import { until } from "../../test/support/wait.ts";
 import { isWell, RUNS_LOOKED_AT, whySilent } from "./heartbeat.ts";
 
 let world: JobsWorld;
@@ -37,6 +39,23 @@ describe("a heartbeat", () => {
     writeFileSync(file, "# Look at\n- is the disk full?\n");
     await world.pass(10 * MINUTE);
     expect(world.runs().at(-1)).toMatchObject({ status: "started" });
+  });
+
+  test("lets no writer of a FIFO go that stands in its file's place", async () => {
+    const shop = join(world.folder, "shop");
+    execFileSync("mkfifo", [join(shop, "HEARTBEAT.md")]);
+    const writer = spawn("sh", ["-c", ": > began; : > HEARTBEAT.md; : > went-on"], { cwd: shop });
+    try {
+      await until("the writer to begin", () => existsSync(join(shop, "began")));
+      await world.add(heartbeat);
+      await world.pass(10 * MINUTE);
+      expect(said()).toEqual([["skipped", "heartbeat: HEARTBEAT.md asks for nothing"]]);
+      expect(existsSync(join(shop, "went-on"))).toBe(false);
+      execFileSync("timeout", ["5", "cat", join(shop, "HEARTBEAT.md")]);
+      await until("the writer to go on", () => existsSync(join(shop, "went-on")));
+    } finally {
+      writer.kill("SIGKILL");
+    }
   });
 
   test("that is paused, or has not run when it should, is not well", async () => {

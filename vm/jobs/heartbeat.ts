@@ -1,6 +1,7 @@
 /** Heartbeats: jobs whose agent says whether all is well, and what a monitor is told of them. */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { openRegular } from "../../shared/regular-file.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import { LONGEST_SLEEP_MS } from "./decide.ts";
@@ -22,8 +23,7 @@ export function hasHeartbeat(path: string): boolean {
 function findText(path: string): string {
   let file: number | undefined;
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    if (!fstatSync(file).isFile()) return "";
+    file = openRegular(path, false);
     const bytes = Buffer.alloc(MAX_BYTES);
     return bytes.subarray(0, readSync(file, bytes, 0, MAX_BYTES, 0)).toString();
   } catch {

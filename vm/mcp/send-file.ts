@@ -1,12 +1,12 @@
 /** `send_file`: a file of the workspace for the people of the thread. */
 import { createHash } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
-import { type FileHandle, open, readlink } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { type FileHandle, readlink } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
 import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
-import { nameFile } from "../../shared/named-file.ts";
+import { openRegularFile, UnfitFile } from "../../shared/regular-file.ts";
 import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
@@ -101,11 +101,10 @@ function isOfState(state: string, path: string): boolean {
 
 /** @returns undefined if it is no file: a FIFO's writer is not let go */
 async function openFile(path: string): Promise<FileHandle | undefined> {
-  const { name, stats, letGo } = nameFile(path, true);
   try {
-    if (!stats.isFile()) return undefined;
-    return await open(name, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } finally {
-    letGo();
+    return await openRegularFile(path);
+  } catch (error) {
+    if (error instanceof UnfitFile) return undefined;
+    throw error;
   }
 }

@@ -2,12 +2,12 @@
  * The settings that stand above the person's and the repository's, whatever those say. claude takes one `--settings`
  * alone, the last: one of the person's own arguments is made part of ours.
  */
-import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import { errorText } from "../../../shared/errors.ts";
 import { lazy } from "../../../shared/lazy.ts";
+import { readRegular } from "../../../shared/regular-file.ts";
 import { askedRules, deniedRules } from "./guard.ts";
 
 /** In the thread's folder: it may hold what the person's file holds, and arguments can be read by everybody. */
@@ -66,7 +66,7 @@ export function readSettings({ dir, launch }: ThreadConfig): Settings {
   const { settings } = splitSettings(launch.args);
   if (settings === undefined) return {};
   const isJson = settings.trimStart().startsWith("{");
-  const text = isJson ? settings : readBounded(resolve(dir, settings));
+  const text = isJson ? settings : readRegular(resolve(dir, settings), MAX_BYTES).toString();
   return settingsSchema().parse(JSON.parse(text));
 }
 
@@ -76,18 +76,12 @@ export function readSettings({ dir, launch }: ThreadConfig): Settings {
  */
 export function readHomeSettings(configDir: string): Settings {
   try {
-    const text = readBounded(join(configDir, "settings.json"));
+    const text = readRegular(join(configDir, "settings.json"), MAX_BYTES).toString();
     const parsed = settingsSchema().safeParse(JSON.parse(text));
     return parsed.success ? parsed.data : {};
   } catch {
     return {};
   }
-}
-
-function readBounded(path: string): string {
-  const { size } = statSync(path);
-  if (size > MAX_BYTES) throw new Error(`they are longer than ${MAX_BYTES} bytes`);
-  return readFileSync(path, "utf8");
 }
 
 /** In words for a person, if their own settings can't be read. */

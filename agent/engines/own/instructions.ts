@@ -3,9 +3,10 @@
  * and of those above it up to the repository's root. The model reads it with the system text, if a person trusts it.
  */
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
+import { closeSync, lstatSync, readSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { realPathOf } from "../../../shared/foreign-files.ts";
+import { openRegular, UnfitFile } from "../../../shared/regular-file.ts";
 import { isWithin } from "../../../shared/sandbox/mounts.ts";
 import { type Brought, itemOfLink, itemOfProblem, itemOfText } from "../../trust/brought.ts";
 import { textLines } from "../../trust/head.ts";
@@ -86,16 +87,14 @@ function isThere(path: string): boolean {
 }
 
 function readText(path: string, max: number): string | { problem: string } {
-  // It may be swapped for a FIFO, or a link, at any moment.
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY;
   let descriptor: number;
   try {
-    descriptor = openSync(path, flags);
+    descriptor = openRegular(path, false);
   } catch (error) {
+    if (error instanceof UnfitFile) return { problem: error.message };
     return { problem: `it can't be read (${(error as NodeJS.ErrnoException).code})` };
   }
   try {
-    if (!fstatSync(descriptor).isFile()) return { problem: "it is no file" };
     const bytes = Buffer.alloc(max + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read)

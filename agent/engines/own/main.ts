@@ -3,8 +3,10 @@ import "../../plain-parsing.ts";
 import { readFileSync, writeSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
+import { MAX_ATTACHMENT_BYTES } from "../../../shared/agent/attachments.ts";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
+import { readRegular } from "../../../shared/regular-file.ts";
 import { Agent } from "./agent.ts";
 import { findMcpTools } from "./mcp.ts";
 import { outputTool } from "./output-tool.ts";
@@ -67,9 +69,9 @@ function readImage(folder: string, uri: string): Buffer | undefined {
   const path = resolve(folder, uri);
   if (!path.startsWith(resolve(folder) + sep)) return undefined;
   try {
-    return readFileSync(path);
+    return readRegular(path, MAX_ATTACHMENT_BYTES);
   } catch {
-    return undefined; // gone, which the model is told
+    return undefined; // gone, or no file, which the model is told
   }
 }
 

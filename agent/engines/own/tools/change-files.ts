@@ -2,9 +2,10 @@
  * Changes files so that each is the old one or the new one at any moment: what it will be is known before, written
  * beside it, and takes its place by a rename. A death in the midst of it is settled by the contents that were announced.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { closeSync, constants, readdirSync, realpathSync, rmSync } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { openRegular } from "../../../../shared/regular-file.ts";
 import { isSameStamp, worded } from "./open-file.ts";
 import { hashOf, hashOfFile, type Snapshot } from "./snapshot.ts";
 import type { FileChange, ToolContext } from "./tool.ts";
@@ -202,9 +203,9 @@ function removeParts(folder: string, callId: string): void {
 function hashNow(path: string): string | null | undefined {
   try {
     if (realpathSync(path) !== path) return undefined;
-    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    const fd = openRegular(path, false);
     try {
-      return fstatSync(fd).isFile() ? hashOfFile(fd) : undefined;
+      return hashOfFile(fd);
     } finally {
       closeSync(fd);
     }

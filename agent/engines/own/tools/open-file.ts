@@ -1,6 +1,7 @@
 /** Opens files that other processes may swap, or change, at any moment. */
-import { constants } from "node:fs";
-import { type FileHandle, lstat, open, readlink } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { type FileHandle, readlink } from "node:fs/promises";
+import { openRegularFile, UnfitFile } from "../../../../shared/regular-file.ts";
 import { quotedName } from "./names.ts";
 import { ToolError } from "./tool-error.ts";
 import { findPlace, findProblem, type Where } from "./where.ts";
@@ -31,20 +32,14 @@ export async function withFile<T>(
 ): Promise<T> {
   const path = findPlace(named, where, "read");
   const name = quotedName(named);
-  const before = await worded(name, () => lstat(path));
-  const odd = kindOf(before);
-  if (odd !== undefined) throw new ToolError(`${name} ${odd}`);
-  // What it has become meanwhile must neither be waited for nor be followed.
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW | constants.O_NOCTTY;
-  const handle = await worded(name, () => open(path, flags));
+  const handle = await worded(name, () => openRegularFile(path, false)).catch((error) => {
+    throw error instanceof UnfitFile ? new ToolError(`${name} ${kindOf(error.stats)}`) : error;
+  });
   try {
     // A folder on the way may be a link by now.
     const real = await readlink(`/proc/self/fd/${handle.fd}`);
     const problem = findProblem(real, where, "read");
     if (problem !== undefined) throw new ToolError(`${name} ${problem}`);
-    const stat = await handle.stat();
-    const nowOdd = kindOf(stat);
-    if (nowOdd !== undefined) throw new ToolError(`${name} ${nowOdd}`);
     return await worded(name, async () => use({ handle, path, stamp: await stampOf(handle) }));
   } finally {
     await handle.close();
@@ -98,16 +93,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ETXTBSY: "can't be written: it runs as a program.",
 };
 
-interface Kind {
-  isFile(): boolean;
-  isDirectory(): boolean;
-  isFIFO(): boolean;
-  isSocket(): boolean;
-}
-
-/** Undefined for a regular file. */
-function kindOf(stat: Kind): string | undefined {
-  if (stat.isFile()) return undefined;
+function kindOf(stat: Stats): string {
   if (stat.isDirectory()) return "is a directory: list it with ls.";
   if (stat.isFIFO()) return "is a FIFO, not a file: reading it would wait for somebody who writes.";
   if (stat.isSocket()) return "is a socket, not a file.";
