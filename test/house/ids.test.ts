@@ -26,10 +26,12 @@ const DOORS = [
   "relay/threads/homes.ts",
   "vm/agents/folders.ts", // of a folder's name
   "vm/agents/inbox.ts",
+  "vm/browser/folders.ts", // of a folder's name
   "vm/callers/people.ts", // of a principal
   "vm/http/mcp-routes.ts",
   "vm/jobs/names.ts",
   "vm/mcp/children.ts", // a new one
+  "vm/mcp/may-use.ts", // of a principal
   "vm/mcp/reviews.ts",
   "vm/memory/search.ts", // of a row's key
   "vm/store/copy.ts",
