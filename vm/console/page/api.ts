@@ -8,8 +8,12 @@ import type {
   TranscriptReply,
 } from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type LastWords, type Thread } from "../../../shared/api.ts";
+import type { SentBrowserOp } from "../../../shared/browser/ops.ts";
+import { browsers } from "../../../shared/browser/routes.ts";
+import type { BrowserState } from "../../../shared/browser/state.ts";
 import type { ChannelRow } from "../../../shared/channel-api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
+import { ERROR_STATUS } from "../../../shared/errors.ts";
 import type { InputReply } from "../../../shared/input-api.ts";
 import type { Job, JobRun } from "../../../shared/jobs/job.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
@@ -102,6 +106,31 @@ export async function listDirs(prefix: string): Promise<string[]> {
 /** The sidecar may have to ask each engine's program first. */
 export async function listEngines(): Promise<EngineState[]> {
   return (await callRoute(engines.list, {}, { timeoutMs: SLOW_MS })).engines;
+}
+
+/** What a browser shows; undefined while it starts. */
+export async function findBrowserState(threadId: string): Promise<BrowserState | undefined> {
+  try {
+    return await callRoute(browsers.get, { id: threadId });
+  } catch (error) {
+    if (error instanceof ApiError && error.status === ERROR_STATUS.unavailable) return undefined;
+    throw error;
+  }
+}
+
+export async function actInBrowser(threadId: string, op: SentBrowserOp): Promise<BrowserState> {
+  return callRoute(browsers.act, { id: threadId }, { body: op, timeoutMs: SLOW_MS });
+}
+
+/** The newest picture of a browser, a PNG; undefined if there is none. */
+export async function findPicture(threadId: string): Promise<Blob | undefined> {
+  const secret = findSecret();
+  const response = await fetch(pathOf(browsers.picture, { id: threadId }), {
+    cache: "no-store",
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    headers: secret === undefined ? {} : { authorization: authorizationOf(secret) },
+  });
+  return response.ok ? response.blob() : undefined;
 }
 
 export async function createThread(wanted: CreateRequest): Promise<void> {

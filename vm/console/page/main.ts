@@ -12,6 +12,7 @@ import { JOBS, JobsView } from "./jobs-view.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { NewThread } from "./new-thread.ts";
 import { learnNames, shortName } from "./people.ts";
+import { PicturePane } from "./picture-pane.ts";
 import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { submitToken } from "./sign-in.ts";
@@ -34,6 +35,7 @@ interface Opened {
   /** Undefined until the sidecar has described it. */
   thread: Thread | undefined;
   pane: TerminalPane | undefined;
+  picture: PicturePane | undefined;
   agent: Conversation | undefined;
   agentState: ConnectionState | undefined;
 }
@@ -198,9 +200,10 @@ async function follow(): Promise<void> {
 
 function leave(): void {
   opened?.pane?.close();
+  opened?.picture?.close();
   opened?.agent?.close();
   opened = undefined;
-  find("#app").classList.remove("has-thread", "is-agent", "has-terminal");
+  find("#app").classList.remove("has-thread", "is-agent", "has-terminal", "has-picture");
   document.title = "threadmux console";
 }
 
@@ -210,6 +213,7 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
     mode,
     thread: undefined,
     pane: undefined,
+    picture: undefined,
     agent: undefined,
     agentState: undefined,
   };
@@ -222,6 +226,7 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   document.title = "threadmux console";
   const problem = await describe(mine);
   if (opened !== mine) return;
+  if (mine.thread && CONSOLE_KINDS[mine.thread.type].hasPicture) openPicture(mine);
   if (hasConversation(mine)) openConversation(mine);
   else openTerminal(mine, problem);
 }
@@ -239,6 +244,12 @@ async function describe(mine: Opened): Promise<string | undefined> {
       await new Promise((resolve) => window.setTimeout(resolve, REFRESH_MS));
     }
   }
+}
+
+function openPicture(mine: Opened): void {
+  find("#app").classList.add("has-picture");
+  const canAct = mine.mode === "type" && mine.thread?.status === "running";
+  mine.picture = new PicturePane({ threadId: mine.threadId, canAct, onSignedOut: showSignIn });
 }
 
 function openTerminal(mine: Opened, problem: string | undefined): void {

@@ -2,6 +2,7 @@ import type { ConsoleKind } from "./kind.ts";
 
 export const browser: ConsoleKind = {
   hasConversation: false,
+  hasPicture: true,
   commandLabel: "Address",
   hasWorktree: false,
   hasEngine: false,

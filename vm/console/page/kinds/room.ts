@@ -2,6 +2,7 @@ import type { ConsoleKind } from "./kind.ts";
 
 export const room: ConsoleKind = {
   hasConversation: false,
+  hasPicture: false,
   commandLabel: "Members",
   hasWorktree: false,
   hasEngine: false,
