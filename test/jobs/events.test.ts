@@ -108,6 +108,9 @@ test("an agent hears of its family alone", async () => {
     callId: "s",
   });
   const [, child = ""] = /Started (child-\w+)/.exec(started) ?? [];
+  expect(await use({ on: { events: ["turn_end"], threadId: child, everySeconds: 10 } })).toMatch(
+    /must be at least 60\s+→ at on\.everySeconds/,
+  );
   expect(await use({ on: { events: ["nothing"], threadId: child } })).toMatch(/^on: must be the type/);
   expect(await use({ on: { events: ["turn_end"], threadId: child } })).toMatch(/^hear: active/);
 });

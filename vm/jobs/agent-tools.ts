@@ -19,7 +19,7 @@ const MAX_JOBS = 20;
 const MIN_GAP_MS = 15 * 60_000;
 /** The number of due instants ahead that are compared: no two of them may lie closer. */
 const LOOKED_AT = 30;
-/** Events of a family that come within so long are one input. */
+/** Events of a family that come within so long, or longer, are one input. */
 const EVENTS_EVERY_SECONDS = 60;
 const MAX_TEXT = 4_000;
 
@@ -35,6 +35,12 @@ const add = z.strictObject({
     .strictObject({
       events: z.array(z.string()).describe("Their types, such as turn_end, failure, thread_status"),
       threadId: anyThreadNameSchema.describe("Your child, parent or sibling"),
+      everySeconds: z
+        .int("must be a whole number of seconds")
+        .min(EVENTS_EVERY_SECONDS, `must be at least ${EVENTS_EVERY_SECONDS}`)
+        .max(86_400, "must be at most 86400")
+        .default(EVENTS_EVERY_SECONDS)
+        .describe("Those that come within so long are one input"),
     })
     .optional()
     .describe("In place of when: each time that this happens there"),
@@ -128,13 +134,13 @@ function whenOf(
     if (/^\s*on\b/i.test(words)) throw new AppError("invalid_request", "when: is a time; give events in on.");
     return { type: "words", words, ...(zone !== undefined && { zone }) };
   }
-  const { events = [], threadId: wanted = "" } = on ?? {};
+  const { events = [], threadId: wanted = "", everySeconds } = on ?? {};
   const threadId = homes.find(wanted);
   if (threadId === undefined)
     throw new AppError("not_found", `There is no thread ${JSON.stringify(wanted)} that you know.`);
   children.checkFamily(own, threadId);
   const { data, error } = eventWhenSchema().safeParse({
-    ...{ type: "event", events, threadId, everySeconds: EVENTS_EVERY_SECONDS },
+    ...{ type: "event", events, threadId, everySeconds },
   });
   if (!data) throw new AppError("invalid_request", `on: ${error.issues[0]?.message ?? "is not understood"}.`);
   return data;

@@ -165,6 +165,13 @@ test("in words", () => {
     events: ["turn_end", "thread_status", "failure"],
     threadId: "#12",
   });
+  expect(parseEvents("on turn_end of Tidy the shop every 10s")).toEqual({
+    ...{ type: "event", events: ["turn_end"], threadId: "Tidy the shop", everySeconds: 10 },
+  });
+  expect(parseEvents("on failure every 2 minutes")).toMatchObject({ events: ["failure"], everySeconds: 120 });
+  expect(() => parseEvents("on failure every 0s")).toThrow(/is no time at all/);
+  expect(() => parseEvents("on failure every 2d")).toThrow(/the seconds of "every 2d" must be at most 86400/);
+  expect(() => parseEvents("on failure every 5 fish")).toThrow(/write "every 30m"/);
   expect(() => parseEvents("on friday")).toThrow(/"friday" must be the type of an event/);
   expect(() => parseEvents("on ")).toThrow(/must be the type of an event/);
 });

@@ -41,12 +41,13 @@ function everyOf(rest: string, text: string): ClockWhen | { cron: string } {
 }
 
 /**
- * `on turn_end`, `on turn_end, thread_status of 12`.
+ * `on turn_end`, `on turn_end, thread_status of 12`, `on turn_end of 12 every 10s`: those of so long are one run.
  * @throws AppError `invalid_request` that says what would fit
  */
 export function parseEvents(text: string): EventWhen {
-  const [, types = "", threadId] =
-    /^on ([\w, ]+?)(?: of (\S.*))?$/i.exec(text.trim().replace(/\s+/g, " ")) ?? [];
+  const words = text.trim().replace(/\s+/g, " ");
+  const [, types = "", threadId, often] =
+    /^on ([\w, ]+?)(?: of (\S.*?))?(?: every (\d+ ?[a-z]+))?$/i.exec(words) ?? [];
   const events = types
     .toLowerCase()
     .split(/,| and /)
@@ -55,10 +56,12 @@ export function parseEvents(text: string): EventWhen {
     type: "event",
     events,
     ...(threadId !== undefined && { threadId }),
+    ...(often !== undefined && { everySeconds: secondsOf(often.toLowerCase(), text) }),
   });
   if (data) return data;
   const [type] = error.issues[0]?.path.slice(-1) ?? [];
-  const named = typeof type === "number" ? `${JSON.stringify(events[type])} ` : "";
+  const field = type === "everySeconds" ? `the seconds of ${JSON.stringify(`every ${often}`)} ` : "";
+  const named = typeof type === "number" ? `${JSON.stringify(events[type])} ` : field;
   throw refuse(text, `${named}${error.issues[0]?.message ?? "is not understood"}; write "on turn_end of 12"`);
 }
 
