@@ -34,6 +34,7 @@ import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
 import { Speaker } from "./threads/speaker.ts";
 import { Threads } from "./threads/threads.ts";
+import { Typist } from "./threads/typist.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
 import { WhoMay } from "./threads/who-may.ts";
 
@@ -202,7 +203,7 @@ function openRooms(
     threads.onChannelsBack(back.map(({ id }) => id));
     if (back.length > 0) await recoverAll();
   });
-  const speaker = new Speaker({ vm, channels, ...place });
+  const speaker = new Speaker({ vm, channels, typist: new Typist({ ...shared, ...place }), ...place });
   const poller = new Poller({
     ...{ vm, threads, endings, channels, speaker, homes, log, refreshChannels },
     pollIntervalMs: config.pollIntervalMs,

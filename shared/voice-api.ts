@@ -23,8 +23,15 @@ export type Spoken = z.infer<typeof spokenSchema>;
 /** The most messages of one list. */
 export const MAX_LISTED_SPOKEN = 100;
 
-/** The oldest first, at most {@link MAX_LISTED_SPOKEN}; `state` is another text whenever a message is queued. */
-export const spokenReplySchema = z.object({ messages: z.array(spokenSchema), state: z.string() });
+/**
+ * The oldest first, at most {@link MAX_LISTED_SPOKEN}. `working`: the channels in which an agent is at work on a person's
+ * message. `state` is another text whenever a message is queued, and when such work begins or ends.
+ */
+export const spokenReplySchema = z.object({
+  messages: z.array(spokenSchema),
+  working: z.array(knownDiscordId),
+  state: z.string(),
+});
 
 /** The end of a message: sent, or refused. It never changes. */
 export const spokenNoteSchema = z.union([

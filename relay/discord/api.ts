@@ -145,6 +145,13 @@ export class DiscordApi {
     );
   }
 
+  /** Shows for some 10 s that the bot types. */
+  async startTyping(channelId: DiscordId): Promise<void> {
+    await this.#requests.call(z.unknown(), (signal) =>
+      this.#rest.post(Routes.channelTyping(channelId), { signal }),
+    );
+  }
+
   /** Undefined where it does not exist any more. */
   async findMessage(channelId: DiscordId, messageId: string): Promise<DiscordMessage | undefined> {
     try {

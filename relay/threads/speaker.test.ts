@@ -14,7 +14,7 @@ test("what was queued while nobody listened is all said, in its order, however m
   let open = rows;
   const said: string[] = [];
   const voice = {
-    listSpoken: async () => ({ messages: open.slice(0, MAX_LISTED_SPOKEN), state: "the same" }),
+    listSpoken: async () => ({ messages: open.slice(0, MAX_LISTED_SPOKEN), state: "the same", working: [] }),
     noteSpoken: async (id: number, { state }: SpokenNote) => {
       if (state === "sent") open = open.filter((row) => row.id !== id);
     },
@@ -25,6 +25,7 @@ test("what was queued while nobody listened is all said, in its order, however m
   };
   const speaker = new Speaker({
     vm: { voice },
+    typist: { show: () => undefined },
     channels: { find: () => ({ channel, problem: null }) },
     ...{ log: createLog("relay", "silent"), signal: new AbortController().signal },
   } as unknown as SpeakerOptions);

@@ -8,6 +8,7 @@ import { splitMarkdown } from "../content/transcript/split.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Channels } from "./channels.ts";
+import type { Typist } from "./typist.ts";
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
@@ -15,6 +16,7 @@ const LONGEST_WAIT_MS = 5_000;
 export interface SpeakerOptions {
   vm: Pick<Vm, "voice">;
   channels: Pick<Channels, "find">;
+  typist: Pick<Typist, "show">;
   log: Log;
   signal: AbortSignal;
 }
@@ -51,7 +53,8 @@ export class Speaker {
   }
 
   async #look(): Promise<void> {
-    const { messages, state } = await this.#voice.listSpoken();
+    const { messages, state, working } = await this.#voice.listSpoken();
+    this.#options.typist.show(working, () => this.poke());
     // The state does not change when a message is said, so messages that were not listed are asked for as soon as there
     // is room.
     const isMore = messages.length >= MAX_LISTED_SPOKEN;

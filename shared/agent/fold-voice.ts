@@ -1,4 +1,5 @@
 /** The part of the fold that knows what an agent that speaks with a tool owes to people: each message it has read. */
+import type { DiscordId } from "../ids.ts";
 import { findDiscordId } from "../principal.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
 import { hasAskOfWork } from "./fold-held.ts";
@@ -26,6 +27,13 @@ export function owesAnswer(fold: ThreadFold): boolean {
     return false;
   const isAtWork = fold.turn !== null || fold.cutOffs.at !== null;
   return !isAtWork && fold.messages.length === 0 && fold.deliveries.length === 0 && !hasAskOfWork(fold);
+}
+
+/** The channels of people's messages that it is at work on; none while it rests or waits for a person. */
+export function workedOnIn(fold: ThreadFold): DiscordId[] {
+  if (!fold.voice || fold.turn === null || hasAskOfWork(fold)) return [];
+  const messages = fold.deliveries.flatMap((open) => open.messages);
+  return [...new Set(messages.flatMap((one) => (isForeign(one) ? [] : (one.channelId ?? []))))];
 }
 
 function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {

@@ -25,7 +25,8 @@ export const voice = {
     method: "get",
     path: "/spoken",
     right: "none",
-    summary: "What agents want said in channels, and was neither sent nor refused",
+    summary:
+      "What agents want said in channels, and was neither sent nor refused; where they are at work for a person",
     status: 200,
     reply: spokenReplySchema,
     errors: [],

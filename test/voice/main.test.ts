@@ -69,6 +69,22 @@ test("what a person writes goes to the channel's agent, which answers below it; 
   );
 });
 
+test("the bot is seen to type while the agent works on a person's message, and not afterwards", async () => {
+  const go = join(all.sidecar.reposDir, "go");
+  const typists = () => all.discord.driver.typists(ops);
+  all.discord.driver.post(
+    all.you,
+    ops,
+    script("slowly", { ...messageTo("discord:#ops", "At last."), waitFor: go }, { text: "ok" }),
+  );
+  await until("the sign", () => typists().length > 0);
+  writeFileSync(go, "");
+  await until("the answer", () => said().find(({ content }) => content === "At last."));
+  const isOver = async () => (await vm().voice.listSpoken()).working.length === 0;
+  await until("its end", isOver);
+  await until("no sign", () => typists().length === 0, { timeoutMs: 15_000 });
+});
+
 test("it begins with its own memory, and with what a person added to its system text", async () => {
   const told = (await transcriptOf(all.sidecar, await main())).flatMap((event) =>
     event.type === "memory_told" ? event.paths : [],

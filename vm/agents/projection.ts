@@ -17,6 +17,9 @@ type Calls = Map<string, EventOf<"tool_call">>;
 
 export type OnEvent = (threadId: ThreadId, fold: ThreadFold, event: ThreadEvent) => void;
 
+/** With these an agent that hears channels begins or ends its work on people's messages. */
+const WORK: ReadonlySet<string> = new Set(["turn_start", "turn_end", "delivery_update"]);
+
 export class Projection {
   readonly #store: Store;
   readonly #calls = new Map<string, Calls>();
@@ -72,6 +75,7 @@ export class Projection {
         if (byte >= newFrom) {
           all.add(threadId, event.type, { byte, bytes }, causesOf(folded, event));
           seen.push([fold, event]);
+          if (folded.voice && WORK.has(event.type)) this.#store.spoken.tell();
           if (event.type === "voice_unanswered") this.#tellUnanswered(threadId, fold, event);
         }
         fold = folded;

@@ -1,6 +1,10 @@
 /** Gives the relay the messages that it is to say, and takes its word on what became of them. */
 import type * as z from "zod";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { workedOnIn } from "../../shared/agent/fold-voice.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { job } from "../../shared/principal.ts";
 import type { SpokenNote, spokenReplySchema } from "../../shared/voice-api.ts";
@@ -10,6 +14,7 @@ import type { Inputs } from "../threads/inputs.ts";
 export interface SpokenOptions {
   store: Store;
   inputs: Pick<Inputs, "send">;
+  foldNow: (threadId: ThreadId) => Promise<ThreadFold>;
   log: Log;
 }
 
@@ -20,9 +25,18 @@ export class Spoken {
     this.#options = options;
   }
 
-  list(): z.output<typeof spokenReplySchema> {
-    const { spoken } = this.#options.store;
-    return { state: spoken.revision, messages: spoken.listOpen() };
+  async list(): Promise<z.output<typeof spokenReplySchema>> {
+    const { store, foldNow } = this.#options;
+    const { spoken, threads } = store;
+    // Before the rest is looked up: what happens meanwhile is told by another state.
+    const state = spoken.revision;
+    const isAlive = (id: ThreadId) => {
+      const thread = threads.find(id);
+      return thread?.isMade && isOpen(thread.status);
+    };
+    const folds = await Promise.all(spoken.listMains().filter(isAlive).map(foldNow));
+    const working = [...new Set(folds.flatMap(workedOnIn))];
+    return { state, working, messages: spoken.listOpen() };
   }
 
   /** @returns false if there is no such message */

@@ -45,6 +45,7 @@ export class SpokenTable {
   readonly #listHeard;
   readonly #findMain;
   readonly #isMain;
+  readonly #listMains;
   readonly #setMain;
   readonly #forgetMain;
   #revision = randomUUID();
@@ -92,13 +93,14 @@ export class SpokenTable {
     );
     this.#findMain = db.prepare("SELECT thread_id FROM main_agents WHERE name = ?");
     this.#isMain = db.prepare("SELECT 1 FROM main_agents WHERE thread_id = ?");
+    this.#listMains = db.prepare("SELECT thread_id FROM main_agents");
     this.#forgetMain = db.prepare("DELETE FROM main_agents WHERE name = ?");
     this.#setMain = db.prepare(
       "INSERT INTO main_agents (name, thread_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET thread_id = excluded.thread_id",
     );
   }
 
-  /** Another text whenever something is queued, and after each start. */
+  /** Another text whenever there is news, and after each start. */
   get revision(): string {
     return this.#revision;
   }
@@ -109,7 +111,7 @@ export class SpokenTable {
     const { changes } = this.#insert.run({ ...row, isSilent: Number(isSilent) });
     if (changes > 0) {
       this.#forget.run({ threadId });
-      this.#tell();
+      this.tell();
     }
     const added = this.findCall(threadId, callId);
     if (!added) throw new Error(`the row of call ${callId} is not there`);
@@ -186,6 +188,11 @@ export class SpokenTable {
     return row === undefined ? undefined : idSchema.parse(row).thread_id;
   }
 
+  /** The agents that hear channels. */
+  listMains(): ThreadId[] {
+    return this.#listMains.all().map((row) => idSchema.parse(row).thread_id);
+  }
+
   /** Whether a thread is the one that hears channels now. */
   isMain(threadId: ThreadId): boolean {
     return this.#isMain.get(threadId) !== undefined;
@@ -200,7 +207,8 @@ export class SpokenTable {
     this.#forgetMain.run(name);
   }
 
-  #tell(): void {
+  /** Something is to be said, or an agent begins or ends its work on people's messages. */
+  tell(): void {
     this.#revision = randomUUID();
     this.#onChange();
   }

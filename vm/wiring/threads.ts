@@ -170,7 +170,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
     mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
-    spoken: new Spoken({ ...common, inputs }),
+    spoken: new Spoken({ ...common, inputs, foldNow: (threadId) => agents.foldNow(threadId) }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     ...createRooms(common, { agents, creation, marks, directives, kill }),
     kill,
