@@ -30,6 +30,7 @@ import { permission } from "./actions/permission.ts";
 import { pick } from "./actions/pick.ts";
 import { picked } from "./actions/picked.ts";
 import { resumeSend } from "./actions/resume-send.ts";
+import { roomStop } from "./actions/room-stop.ts";
 import { send } from "./actions/send.ts";
 import { show } from "./actions/show.ts";
 import { steps } from "./actions/steps.ts";
@@ -44,6 +45,7 @@ import { worktreeRemove } from "./actions/worktree-remove.ts";
 export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
   [
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
+    roomStop,
     ...[browserClick, browserType, browserOpen, browserDo],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],

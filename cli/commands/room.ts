@@ -34,6 +34,7 @@ interface NewOptions {
   maxTurns?: string;
   maxUsd?: string;
   turnSeconds?: string;
+  discord?: boolean;
 }
 
 export function addRoom(program: Command, act: Act): void {
@@ -102,13 +103,14 @@ function addNew(group: Command, act: Act): void {
     .option("--max-turns <count>", "turns since a person wrote (otherwise 10 for each member)")
     .option("--max-usd <amount>", "dollars since a person wrote; none for no cap (otherwise 5)")
     .option("--turn-seconds <seconds>", "how long one turn may take (otherwise 600)")
+    .option("--discord", "a thread in Discord too")
     .action((members: string[], options: NewOptions, own: Command) =>
       act(own, (context) => make(context, members, options)),
     );
 }
 
 async function make(context: Context, members: readonly string[], options: NewOptions): Promise<number> {
-  const { protocol, lead, dir, id, title, maxTurns, maxUsd, turnSeconds } = options;
+  const { protocol, lead, dir, id, title, maxTurns, maxUsd, turnSeconds, discord } = options;
   const parsed = newRoomSchema().safeParse({
     ...{
       threadId: id ?? makeId("room"),
@@ -121,6 +123,7 @@ async function make(context: Context, members: readonly string[], options: NewOp
     ...(maxTurns !== undefined && { maxTurns: Number(maxTurns) }),
     ...(maxUsd !== undefined && { maxUsd: maxUsd === "none" ? null : Number(maxUsd) }),
     ...(turnSeconds !== undefined && { turnSeconds: Number(turnSeconds) }),
+    ...(discord && { home: "discord" as const }),
   });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

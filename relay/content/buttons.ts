@@ -21,6 +21,7 @@ import { logsView } from "../actions/logs-view.ts";
 import { memoryUndo } from "../actions/memory-undo.ts";
 import { outside } from "../actions/outside.ts";
 import { resumeSend } from "../actions/resume-send.ts";
+import { roomStop } from "../actions/room-stop.ts";
 import { send } from "../actions/send.ts";
 import { typeAnyway } from "../actions/type-anyway.ts";
 import { undo } from "../actions/undo.ts";
@@ -91,6 +92,11 @@ export function changesButtons(turnId: string, label = "Undo"): readonly Button[
     ...changes.buttons({ turnId }, "Diff", "secondary"),
     ...undo.buttons({ turnId }, label, "secondary"),
   ];
+}
+
+/** In a room's first message, while a round runs. */
+export function roomButtons(): readonly Button[] {
+  return roomStop.buttons({}, "Stop", "danger");
 }
 
 /** Below a write to memory. */

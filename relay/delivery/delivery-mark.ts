@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { browserMarkSchema } from "../content/browser-content.ts";
 import { logMarkSchema } from "../content/log-mark.ts";
+import { roomMarkSchema } from "../content/room-content.ts";
 import { transcriptMarkSchema } from "../content/transcript/content.ts";
 
 const delivery = {
@@ -12,12 +13,14 @@ const delivery = {
 };
 const logDeliverySchema = logMarkSchema.extend(delivery);
 const browserDeliverySchema = browserMarkSchema.extend(delivery);
+const roomDeliverySchema = roomMarkSchema.extend(delivery);
 const transcriptDeliverySchema = transcriptMarkSchema.extend(delivery);
 export type DeliveryPlace = Pick<LogDeliveryMark, "seen" | "gone">;
 export const deliveryMarkSchema = z.discriminatedUnion("kind", [
   logDeliverySchema,
   transcriptDeliverySchema,
   browserDeliverySchema,
+  roomDeliverySchema,
 ]);
 export type DeliveryMark = z.infer<typeof deliveryMarkSchema>;
 export type LogDeliveryMark = z.infer<typeof logDeliverySchema>;

@@ -13,6 +13,7 @@ import { logs } from "./commands/logs.ts";
 import { memory } from "./commands/memory.ts";
 import { queue } from "./commands/queue.ts";
 import { resize } from "./commands/resize.ts";
+import { room } from "./commands/room.ts";
 import { screenshot } from "./commands/screenshot.ts";
 import { status } from "./commands/status.ts";
 import { terminal } from "./commands/terminal.ts";
@@ -24,6 +25,7 @@ export const COMMANDS = new Map<string, Command>(
     logs,
     browser,
     agent,
+    room,
     done,
     kill,
     status,

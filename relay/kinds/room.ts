@@ -1,11 +1,15 @@
 /** A room's thread: what its members say is shown, and what people write is said to them. */
+import type { OutputReply } from "../../shared/api.ts";
+import { RoomContent } from "../content/room-content.ts";
+import { findDeliveryMark } from "../delivery/delivery-mark.ts";
 import { inputText, isTextFile } from "../discord/person-message.ts";
-import type { RelayKind } from "./kind.ts";
-import { terminal } from "./terminal.ts";
+import type { LiveThread, LiveThreadOptions, RelayKind } from "./kind.ts";
+import { openShown } from "./opening.ts";
 
 export const room: RelayKind = {
-  ...terminal,
   type: "room",
+  open,
+  readMs: Number.POSITIVE_INFINITY,
   reading: {
     forwarded: inputText,
     isWords: isTextFile,
@@ -16,3 +20,24 @@ export const room: RelayKind = {
   },
   inputsOf: async (_message, { texts }) => texts.map((text) => ({ text })),
 };
+
+function open(options: LiveThreadOptions): LiveThread {
+  const { thread } = options;
+  const { threadId } = thread;
+  const vm = options.vm.thread(threadId);
+  const { rooms } = options.vm;
+  const log = options.log.child({ threadId });
+  const mark = findDeliveryMark(thread.delivery);
+  const content = new RoomContent(mark?.kind === "room" ? mark : undefined, {
+    get: () => rooms.get(threadId),
+    listLines: (since) => rooms.listLines(threadId, since),
+  });
+  return openShown<OutputReply>(
+    { ...options, log },
+    {
+      ...{ kind: room, vm, content, mark },
+      source: "since",
+      find: ({ threads }) => threads[threadId],
+    },
+  );
+}

@@ -35,6 +35,7 @@ import { agents } from "../../shared/protocol/agents.ts";
 import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
+import { RoomClient } from "../../shared/room-client.ts";
 import type { ScreenQuery, ScreenReply } from "../../shared/screen-api.ts";
 import { VoiceClient } from "../../shared/voice-client.ts";
 import type {
@@ -76,6 +77,10 @@ export class Vm {
 
   get voice(): VoiceClient {
     return new VoiceClient(this.#client);
+  }
+
+  get rooms(): RoomClient {
+    return new RoomClient(this.#client);
   }
 
   get jobs(): VmJobs {

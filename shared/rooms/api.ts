@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { inputValuesSchema } from "../directives/inputs.ts";
 import { newHomeSchema } from "../home-api.ts";
-import { anyThreadNameSchema, knownThreadId, threadIdSchema } from "../ids.ts";
+import { anyThreadNameSchema, knownThreadId, snowflakeSchema, threadIdSchema } from "../ids.ts";
 import { lazy } from "../lazy.ts";
 import { MAX_MEMBERS, MIN_MEMBERS, ROOM_PROTOCOLS, roomProtocolSchema } from "./protocol.ts";
 
@@ -43,6 +43,8 @@ export const newRoomSchema = lazy(() =>
     lead: z.string().min(1).max(1_000).optional(),
     ...boundFields,
     home: newHomeSchema.optional(),
+    /** In place of `home`: the Discord channel in which the relay makes its thread, and those of new members. */
+    channelId: snowflakeSchema.optional(),
   }),
 );
 export type NewRoomRequest = z.input<ReturnType<typeof newRoomSchema>>;

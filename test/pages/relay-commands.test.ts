@@ -41,6 +41,7 @@ test("the commands are registered", () => {
     "memory",
     "queue",
     "resize",
+    "room",
     "screenshot",
     "status",
     "terminal",

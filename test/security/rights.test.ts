@@ -140,6 +140,11 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["run", "agent", { prompt: "Hi" }],
   ["run", "logs", { service: "none.log" }],
   ["run", "browser", { url: "none.invalid" }],
+  ["run", "room new", { members: "#98 #99", protocol: "reactive" }],
+  ["run", "room add", { member: "#99" }],
+  ["press", "room remove", { member: "#99" }],
+  ["press", "room protocol", { protocol: "reactive" }],
+  ["press", "room stop", {}],
   ["run", "thread branch", { thread: "#99" }],
   ["jobs", "job pause", { job: "none" }],
   ["jobs", "job resume", { job: "none" }],
@@ -176,10 +181,9 @@ const BUTTONS: [string, string][] = [
   ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:both:1", "worktree-keep"].map(
     (id): [string, string] => ["press", id],
   ),
-  ...[`resume-send:${M}`, "logs-view:pause", "logs-grep", "key:C-c"].map((id): [string, string] => [
-    "press",
-    id,
-  ]),
+  ...[`resume-send:${M}`, "logs-view:pause", "logs-grep", "key:C-c", "room-stop"].map(
+    (id): [string, string] => ["press", id],
+  ),
   ...[
     "ask:r1:once",
     "because:r1:once",

@@ -47,14 +47,21 @@ export async function makeMember(
     const message = error.message.replace(/^agent\.(?=directive|inputs)/, `${field}.`);
     throw new AppError(error.code, message, { cause: error });
   }
-  const { homes, transaction } = store;
-  if (channelId === undefined) return threadId;
+  if (channelId !== undefined) wantHome(store, threadId, channelId);
+  return threadId;
+}
+
+/** The relay makes a thread's Discord thread in this channel. */
+export function wantHome(
+  { homes, transaction }: Pick<Store, "homes" | "transaction">,
+  threadId: ThreadId,
+  channelId: DiscordId,
+): void {
   transaction(() => {
     homes.want(threadId);
     homes.setParent(threadId, channelId);
   });
   homes.tellHomeless();
-  return threadId;
 }
 
 /** `review-1`, or the next that no thread has. */

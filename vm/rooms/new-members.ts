@@ -18,6 +18,8 @@ export interface MembersOptions {
   people: Pick<People, "judge">;
 }
 
+/** How people are called who do not write in Discord: no member is. */
+const PEOPLE: ReadonlySet<string> = new Set(["owner", "console"]);
 /** What a member's own words may be called. */
 const MAX_NAME = 40;
 
@@ -68,7 +70,7 @@ export function memberOf(
   const stem =
     handleStem((directive?.name ?? (title === "" ? threadId : title)).slice(0, MAX_NAME)) || "agent";
   let name = stem;
-  for (let number = 2; isTaken(name); number++) name = `${stem}-${number}`;
+  for (let number = 2; PEOPLE.has(name) || isTaken(name); number++) name = `${stem}-${number}`;
   const number = store.agents.find(threadId)?.number ?? null;
   return { name, memberId: threadId, number, directive: directive?.name ?? null, heard, baseUsd };
 }

@@ -22,7 +22,7 @@ import type { RoomMember } from "../store/rooms.ts";
 import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
 import { describeRoom } from "./describe.ts";
 import type { RoomDriver } from "./driver.ts";
-import { type Making, type MakingOptions, makeMember } from "./made-members.ts";
+import { type Making, type MakingOptions, makeMember, wantHome } from "./made-members.ts";
 import { type MembersOptions, memberOf, memberThread } from "./new-members.ts";
 import { namedIn, whyNoText } from "./turns.ts";
 
@@ -64,10 +64,11 @@ export class Rooms {
   async create({ members, lead, ...asked }: NewRoom, by: Principal): Promise<Room> {
     const { creation, driver } = this.#options;
     const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
+    const channelId = asked.channelId ?? channelOfHome(home);
     checkLead(protocol, lead);
     const made: ThreadId[] = [];
     try {
-      const making = { roomId: threadId, dir, channelId: channelOfHome(home), by };
+      const making = { roomId: threadId, dir, channelId, by };
       const ids = await this.#threadsOf(members, making, made);
       const taken = new Set<string>();
       const first = ids.map((id) => {
@@ -88,6 +89,7 @@ export class Rooms {
       for (const id of made) await this.#options.kill(id, by);
       throw error;
     }
+    if (home === undefined && channelId !== undefined) wantHome(this.#options.store, threadId, channelId);
     if (maxUsd === null) this.#note(threadId, "This room has no cap of money.");
     return this.get(threadId);
   }
