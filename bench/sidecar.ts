@@ -15,6 +15,7 @@ import { beginRun } from "../test/support/reaper.ts";
 import { rowAttach } from "./attach.ts";
 import { rowBudgets } from "./budgets.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
+import { JOB_ROWS, jobRows } from "./jobs.ts";
 import { bareKeyboard, clientKeyboard, keyEcho } from "./keys.ts";
 import {
   cpuSeconds,
@@ -39,6 +40,7 @@ const NAMES = [
   "memory",
   "restart",
   "budgets",
+  ...JOB_ROWS,
 ] as const;
 const choice = parseChoice("bench", NAMES, process.argv.slice(2));
 const { isSmoke } = choice;
@@ -315,6 +317,7 @@ const rows: Record<(typeof NAMES)[number], () => Promise<Row[]>> = {
   memory: rowMemory,
   restart: rowRestart,
   budgets: () => rowBudgets({ count: pick(400, 40), warmUp: WARM_UP }),
+  ...jobRows(pick),
 };
 
 await bundlePrograms();

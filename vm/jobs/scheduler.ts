@@ -52,8 +52,9 @@ export class Scheduler {
       this.#mendFar(nowMs);
       const due = store.jobs.listDue(nowMs, CLAIMED_AT_ONCE);
       for (const row of due) this.#claim(row, nowMs);
+      // All rows come before the first start: what is started takes time from them.
       if (due.length === CLAIMED_AT_ONCE) waitMs = 0;
-      runs.look();
+      else runs.look();
     } catch (error) {
       // The disk is full, or another process holds the database: the next look makes up for it.
       log.error({ err: error }, "could not look at the jobs; trying again");
