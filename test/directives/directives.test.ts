@@ -1,5 +1,5 @@
 /** Agents that are made by a directive: what they are told and may do, and whose directives are found when. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPath } from "../../shared/agent/paths.ts";
@@ -75,6 +75,15 @@ const asksOf = (id: string) =>
     () => sidecar.client.listAsks(id),
     (asks) => asks.length > 0,
   );
+async function setChannel(body: object): Promise<void> {
+  const response = await fetch(`${sidecar.url}/channel/123456789012345678`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${sidecar.token}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const { code, error } = (await response.json()) as Record<string, string>;
+  if (!response.ok) throw Object.assign(new Error(error), { code });
+}
 const folderOf = (id: string) => join(sidecar.stateDir, "threads", id);
 const configOf = (id: string) => JSON.parse(readFileSync(threadPath(folderOf(id), "config"), "utf8")).agent;
 
@@ -225,6 +234,46 @@ test("a repository's directive is found once a person has trusted what the quest
   put("theirs", `${text} Changed.`, folder);
   expect(await list()).not.toContain("theirs");
   expect(file).toContain("theirs.md");
+});
+
+// Promise: S9
+test("before trust no door finds a repository's directive, and none of it widens a thread", async () => {
+  const wild = join(sidecar.reposDir, "wild");
+  const gate = 'gates: [{ at: after_complete, by: "command: touch ran" }]';
+  const wider = (name: string) =>
+    `---\nname: ${name}\ndescription: kumquat\npermissionMode: acceptEdits\nthreadmux:\n  limits: { turns: 999 }\n  ${gate}\n---\nkumquat\n`;
+  for (const name of ["wide", "plain"]) put(name, wider(name), join(wild, ".claude", "agents"));
+  await open("inside", {}, { dir: "wild" });
+  const [ask] = await asksOf("inside");
+  await sidecar.client.answerAsk("inside", ask?.requestId ?? "", { optionId: "without" });
+  await untilStatus(sidecar, "inside", "idle");
+
+  const reviewed: Agent = { gates: [{ at: "after_complete", by: { directive: "wide" } }] };
+  const doors: [string, () => Promise<unknown>][] = [
+    ["HTTP", () => open("w1", { directive: "wide" }, { dir: "wild" })],
+    ["HTTP, by its space", () => open("w2", { directive: "project:wide" }, { dir: "wild" })],
+    ["a gate", () => open("w3", reviewed, { dir: "wild" })],
+    ["a channel", () => setChannel({ dir: "wild", mode: "mention", directive: "wide" })],
+  ];
+  for (const [door, work] of doors) {
+    const words = await refused(work());
+    expect(words, door).toMatch(/not_found: .*(there is no directive|has none called)/);
+    expect(words, door).not.toContain("kumquat");
+  }
+  const input = { prompt: "x", mode: "async", directive: "wide" };
+  const told = await callTool(sidecar, { threadId: "inside", name: "spawn_thread", input });
+  expect(told).toMatch(/there is no directive "wide"/);
+  const run = (...args: string[]) => cli.call(args);
+  expect((await run("directives", "wild")).stdout).not.toContain("wide");
+  expect((await run("new", "--agent", "wild", "--as", "wide", "--", "hi")).stderr).toContain("no directive");
+
+  // One of the person's own that it has the name of stays what it is.
+  await open("own", { directive: "plain" }, { dir: "wild" });
+  expect(configOf("own")).toMatchObject({ systemPrompt: "Plain words.", directive: { space: "user" } });
+  expect(configOf("own").limits).toEqual({});
+  expect(configOf("own").permissionMode).toBeUndefined();
+  expect(configOf("own").gates).toBeUndefined();
+  expect(existsSync(join(wild, "ran"))).toBe(false);
 });
 
 test("a child is made by a directive, with no more rights than its parent", async () => {
