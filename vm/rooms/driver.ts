@@ -49,6 +49,8 @@ export class RoomDriver {
   readonly #queue = new KeyedQueue();
   /** By room: when it is looked at without anybody's doing. */
   readonly #timers = new Map<ThreadId, NodeJS.Timeout>();
+  /** By room: the state that its file says. */
+  readonly #shown = new Map<ThreadId, string>();
   #isClosed = false;
 
   constructor(options: RoomDriverOptions) {
@@ -93,7 +95,10 @@ export class RoomDriver {
     for (;;) {
       this.#show(roomId);
       const found = book.find(roomId);
-      if (!found || !isOpen(store.threads.find(roomId)?.status ?? "killed")) return;
+      if (!found || !isOpen(store.threads.find(roomId)?.status ?? "killed")) {
+        this.#shown.delete(roomId);
+        return;
+      }
       await this.#interrupt(found.row, found.members);
       if (await this.#noticeOne(roomId)) continue;
       const { row } = book.get(roomId);
@@ -263,7 +268,7 @@ export class RoomDriver {
     if (!found) return;
     const base = store.threads.find(roomId)?.logBase ?? 0;
     const linesBehind = (offset: number, limit: number) => store.rooms.listLinesOfLog(roomId, offset, limit);
-    appendLog(files.logs.path(roomId), base, linesBehind);
+    const isNew = appendLog(files.logs.path(roomId), base, linesBehind);
     const { row, members } = found;
     const folder = join(stateDir, "rooms", roomId);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -277,7 +282,10 @@ export class RoomDriver {
       turn_count: row.turn.turns,
       max_turns: maxTurns,
     };
-    writeWhole(join(folder, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
+    const text = `${JSON.stringify(state, null, 2)}\n`;
+    if (!isNew && this.#shown.get(roomId) === text) return;
+    writeWhole(join(folder, "state.json"), text);
+    this.#shown.set(roomId, text);
     logWatch.notify(roomId);
   }
 

@@ -10,17 +10,18 @@ const LINES_A_READ = 200;
  * Writes what is missing: a sidecar that was killed may have written half a line.
  * @param base the offset of the file's first byte
  * @param linesBehind gives lines that end behind an offset, the oldest first
+ * @returns whether anything was missing
  */
 export function appendLog(
   file: string,
   base: number,
   linesBehind: (offset: number, limit: number) => readonly RoomLineRow[],
-): void {
-  for (;;) {
+): boolean {
+  for (let isNew = false; ; isNew = true) {
     const { end: size, isFile } = sizeOfLog(file);
     const end = base + size;
     const lines = isFile ? linesBehind(end, LINES_A_READ) : [];
-    if (lines.length === 0) return;
+    if (lines.length === 0) return isNew;
     const bytes = lines.map((line) => {
       const text = Buffer.from(lineText(line));
       return text.subarray(Math.max(0, end - (line.logEnd - text.length)));
