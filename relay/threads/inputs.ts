@@ -140,7 +140,9 @@ export class Inputs {
       try {
         const { text, isPlain } = await wordsFor(thread.kind);
         const vm = author ? thread.vm.as(author.id) : thread.vm;
-        if (text !== "") await vm.amend(id, text, isPlain || undefined);
+        if (text === "") return;
+        // A sidecar that is away for a moment must not keep the agent from hearing of it.
+        await patiently({ ...this.#options, threadId }, () => vm.amend(id, text, isPlain || undefined));
       } catch (error) {
         // What never went in can't be changed; a thread that is over reads nothing more.
         const isMoot = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentTalk, bash } from "../support/agent-talk.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
+import { whileAway } from "../support/away.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
 
@@ -61,6 +62,25 @@ test("a message is changed or taken back as long as the agent has not read it; a
   expect(told).toMatchObject({ replyTo: { id: read.id }, isSilent: true });
   all.discord.driver.deleteMessage(all.you, threadId, changed.id);
   await untilMessage(threadId, "The agent had read the message that was deleted");
+});
+
+test("what is changed or deleted while the sidecar is away counts once it is back", async () => {
+  const { threadId, end } = await openBusy("go-away");
+  const [changed, deleted] = [post(threadId, "first"), post(threadId, "never mind")];
+  const untilWaiting = async () => ((await all.sidecar.client.getThread(threadId)).waiting ?? 0) === 2;
+  await until("both to wait", untilWaiting);
+  await whileAway(all.sidecar, () => {
+    all.discord.driver.edit(all.you, threadId, changed.id, "first, said better");
+    all.discord.driver.deleteMessage(all.you, threadId, deleted.id);
+    return `/thread/${threadId}/input/${changed.id}`;
+  });
+  await until("both to be told", async () => (await messageEvents(threadId)).length === 2);
+  expect(await messageEvents(threadId)).toMatchObject([
+    { type: "message_edit", messageId: changed.id, applied: true },
+    { type: "message_withdraw", messageId: deleted.id, applied: true },
+  ]);
+  end();
+  await untilStatus(all.sidecar, threadId, "idle");
 });
 
 test("what a stranger changes or deletes is nobody's business, nor is a message that never went in", async () => {
