@@ -131,7 +131,7 @@ test("each request that was answered 202 is there after a kill", { timeout: TIME
 });
 
 test("nothing that is sent breaks it, or stays in its memory", { timeout: TIMEOUT_MS }, async () => {
-  const [warm, all] = inFull([5_000, 100_000], [50, 400]);
+  const [warm, all] = inFull([5_000, 100_000], [500, 2_000]);
   const statuses = new Map<string, number>();
   const round = async (count: number) => {
     for (let at = 0; at < count; at += 20)
@@ -148,6 +148,7 @@ test("nothing that is sent breaks it, or stays in its memory", { timeout: TIMEOU
   const after = rssMiB();
   say("fuzz", { all, before, after, ...Object.fromEntries(statuses) });
   expect([...statuses.keys()].filter((status) => status.startsWith("5"))).toEqual([]);
+  expect(after - before).toBeLessThanOrEqual(20);
   expect(await send("hook-1", "after-all")).toBe(202);
 });
 
@@ -170,4 +171,7 @@ test("a wrong signature takes as long to judge as a right one", () => {
     }
   const medians = times.map((all) => all.sort((one, other) => one - other)[Math.floor(all.length / 2)] ?? 0);
   say("signatures", { mediansNs: medians });
+  const [first = 0, ...others] = medians;
+  // Too few in the short form for a busy machine.
+  for (const median of isFull ? others : []) expect(Math.abs(median / first - 1)).toBeLessThanOrEqual(0.05);
 });
