@@ -119,7 +119,7 @@ export class Tab {
     const settle = (pace: Pace) => {
       if (this.#pace === "asked") this.#pace = pace;
     };
-    this.#setLifecycle("frozen").then(
+    this.#setScripts(false).then(
       () => settle("frozen"),
       () => settle("awake"), // Chromium did not take it, so it is asked again
     );
@@ -128,12 +128,13 @@ export class Tab {
   /** Lets the page's scripts go on. @throws Error if the page does not answer; it is asked again the next time */
   async thaw(): Promise<void> {
     if (this.#pace === "awake") return;
-    await withDeadline(this.#setLifecycle("active"), PICTURE_MS, "waking the page");
+    await withDeadline(this.#setScripts(true), PICTURE_MS, "waking the page");
     this.#pace = "awake";
   }
 
-  #setLifecycle(state: "frozen" | "active"): Promise<unknown> {
-    return this.#cdp.send("Page.setWebLifecycleState", { state });
+  /** `Page.setWebLifecycleState` answers well and stops nothing: timers and requests go on. */
+  #setScripts(isOn: boolean): Promise<unknown> {
+    return this.#cdp.send("Emulation.setScriptExecutionDisabled", { value: !isOn });
   }
 
   /** Nobody is told its end from now on. */

@@ -115,6 +115,30 @@ test("WebRTC and WebTransport send nothing, neither to this machine nor to its n
   await expectUsable();
 });
 
+test.runIf(isFull)(
+  "a page that nobody uses stands still after a minute, until its next use",
+  async () => {
+    const ticks = () => site.asked.filter((path) => path === "/tick").length;
+    await open("/ticks");
+    await until("it to run", () => ticks() > 3);
+    const openedAt = performance.now();
+    let last = { count: ticks(), at: openedAt };
+    await until(
+      "it to stand still for ten seconds",
+      () => {
+        if (ticks() > last.count) last = { count: ticks(), at: performance.now() };
+        return performance.now() - last.at > 10_000;
+      },
+      { timeoutMs: START_MS, intervalMs: 500 },
+    );
+    expect(last.at - openedAt).toBeGreaterThan(50_000);
+    await look();
+    await until("it to run again", () => ticks() > last.count + 3);
+    await expectUsable();
+  },
+  START_MS,
+);
+
 async function listen(address: string, heard: string[]): Promise<Socket> {
   const socket = createSocket("udp4");
   socket.on("message", (message, { address: from, port }) =>

@@ -31,6 +31,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/busy": "<p>busy</p><script>setTimeout(()=>{for(;;);},300)</script>",
   "/close": "<script>setTimeout(()=>window.close(),100)</script>",
   "/eat": "<script>const a=[];setInterval(()=>a.push(new Uint8Array(3e7).fill(1)),50)</script>",
+  "/ticks": "<script>setInterval(()=>fetch('/tick'),200)</script>",
   "/wide": "<div style='width:30000px;height:30000px'>wide <a href='/'>home</a></div>",
   "/windows": `<script>for(let i=0;i<100;i++)window.open("/about")</script>
 <button style="width:1200px;height:700px" onclick="for(let i=0;i<100;i++)window.open('/about')">Open</button>`,
