@@ -83,11 +83,11 @@ const isSame = (one: Asker, other: Asker) => one.source === other.source && one.
 
 /** Notes that the model has read a person's message in a channel: from then on it owes one answer, however often the message is delivered. */
 function read(
-  { deliveries }: ThreadFold,
+  fold: ThreadFold,
   voice: VoiceFold,
   { deliveryId, seq }: EventOf<"delivery_update">,
-): VoiceFold {
-  const messages = deliveries.find((open) => open.deliveryId === deliveryId)?.messages ?? [];
+): VoiceFold | undefined {
+  const messages = fold.deliveries.find((open) => open.deliveryId === deliveryId)?.messages ?? [];
   const isKnown = ({ messageId }: WaitingMessage) => voice.owed.some((one) => one.messageId === messageId);
   const owed = messages.flatMap((message) => {
     const { messageId, source, handle, channelId, at } = message;
@@ -95,7 +95,7 @@ function read(
     if (handle === undefined || channelId === undefined || at === undefined) return [];
     return [{ messageId, source, handle, channelId, at, seq }];
   });
-  return owed.length === 0 ? voice : { ...voice, owed: [...voice.owed, ...owed].slice(-MAX_OWED) };
+  return owed.length === 0 ? fold.voice : { ...voice, owed: [...voice.owed, ...owed].slice(-MAX_OWED) };
 }
 
 type Owed = VoiceFold["owed"][number];
