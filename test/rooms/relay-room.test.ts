@@ -78,7 +78,7 @@ test("Stop ends the round, and a protocol that there is not is refused in words"
   );
   const stop = first.buttons.find(({ label }) => label === "Stop")?.customId ?? "";
   all.discord.driver.press(all.you, first.id, stop);
-  expect((await untilRests(all.sidecar, id)).why).toMatch(/has stopped it$/);
+  expect((await untilRests(all.sidecar, id)).why).toBe("discord:you has stopped it");
   await until("no Stop", () =>
     all.discord.driver
       .messages(home)

@@ -31,7 +31,7 @@ export class Sources {
       if (channelId === undefined) return {};
       throw invalid("is for threads with agent.voice message; this one has none.");
     }
-    if (channelId === undefined) return { handle: this.#handleOf(by) };
+    if (channelId === undefined) return { handle: this.handleOf(by) };
     if (by.kind !== "person") throw invalid("names where a person wrote; this is no person's input.");
     const row = this.#store.channels.find(channelId);
     if (!row) throw invalid(`${channelId} is none that is served.`);
@@ -43,18 +43,19 @@ export class Sources {
     return this.#store.handles.take("channel", channelId, name);
   }
 
+  /** What others are told of who acts: a person by their handle. */
+  handleOf(by: Principal): string {
+    return by.kind === "person"
+      ? printAddress({ person: this.personHandle(by.discordId) })
+      : printPrincipal(by);
+  }
+
   personHandle(discordId: string): string {
     return this.#store.handles.take("person", discordId, this.#store.people.handleOf(discordId));
   }
 
   #personIn(discordId: string, channelId: string): string {
     return printAddress({ channel: this.channelHandle(channelId), person: this.personHandle(discordId) });
-  }
-
-  #handleOf(by: Principal): string {
-    return by.kind === "person"
-      ? printAddress({ person: this.personHandle(by.discordId) })
-      : printPrincipal(by);
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
-import { isHuman, printAddress } from "../../shared/principal.ts";
+import { isHuman } from "../../shared/principal.ts";
 import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { Sources } from "../agents/sources.ts";
 import type { Store } from "../store/store.ts";
@@ -90,8 +90,7 @@ export class RoomKind implements Kind {
     if (input.text.trim() === "") throw new AppError("invalid_request", "text: must not be empty.");
     if (input.text.length > MAX_CHARACTERS)
       throw new AppError("too_large", `text: must be at most ${MAX_CHARACTERS} characters.`);
-    const name =
-      by.kind === "person" ? printAddress({ person: this.#sources.personHandle(by.discordId) }) : by.kind;
+    const name = this.#sources.handleOf(by);
     book.transaction(() => {
       const { members } = book.get(threadId);
       const names = members.map((member) => member.name);

@@ -6,7 +6,7 @@ import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
-import { type Principal, printPrincipal } from "../../shared/principal.ts";
+import type { Principal } from "../../shared/principal.ts";
 import {
   MAX_ROOM_LINES,
   type NewMember,
@@ -18,6 +18,7 @@ import {
 import { MAX_MEMBERS, type RoomProtocol } from "../../shared/rooms/protocol.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
+import { Sources } from "../agents/sources.ts";
 import type { RoomMember } from "../store/rooms.ts";
 import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
 import { describeRoom } from "./describe.ts";
@@ -48,9 +49,11 @@ export interface RoomsOptions extends MembersOptions, MakingOptions {
 
 export class Rooms {
   readonly #options: RoomsOptions;
+  readonly #sources: Sources;
 
   constructor(options: RoomsOptions) {
     this.#options = options;
+    this.#sources = new Sources(options.store);
   }
 
   /** At the sidecar's start. */
@@ -162,7 +165,7 @@ export class Rooms {
       const isTaken = (name: string) => store.rooms.hasName(threadId, name);
       const member = memberOf(this.#options, id, { heard, baseUsd: driver.costOf(id), isTaken });
       store.rooms.addMember(threadId, member);
-      this.#note(threadId, `@${member.name} is a member now, added by ${printPrincipal(by)}.`);
+      this.#note(threadId, `@${member.name} is a member now, added by ${this.#sources.handleOf(by)}.`);
     });
     driver.wake(threadId);
     return this.get(threadId);
@@ -188,7 +191,7 @@ export class Rooms {
     const { members } = this.#getOpen(threadId);
     const leadName = lead === undefined ? null : this.#leadOf(lead, members);
     book.transaction(() => {
-      const why = `${printPrincipal(by)} has set the protocol ${protocol}`;
+      const why = `${this.#sources.handleOf(by)} has set the protocol ${protocol}`;
       if (book.get(threadId).row.turn.holders.length > 0) book.step(threadId, { type: "end", why });
       else book.write(threadId, { kind: "note", text: `${why}.` });
       store.rooms.update(threadId, { protocol, lead: leadName });
@@ -202,7 +205,7 @@ export class Rooms {
     const { book, driver } = this.#options;
     const { row } = this.#getOpen(threadId);
     if (row.turn.holders.length === 0) return { stopped: false };
-    const why = `${printPrincipal(by)} has stopped it`;
+    const why = `${this.#sources.handleOf(by)} has stopped it`;
     book.transaction(() => book.step(threadId, { type: "end", why }, { interrupts: true }));
     driver.wake(threadId);
     return { stopped: true };
