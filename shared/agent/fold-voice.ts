@@ -32,8 +32,8 @@ export function owesAnswer(fold: ThreadFold): boolean {
 /** The channels of people's messages that it is at work on; none while it rests or waits for a person. */
 export function workedOnIn(fold: ThreadFold): DiscordId[] {
   if (!fold.voice || fold.turn === null || hasAskOfWork(fold)) return [];
-  const messages = fold.deliveries.flatMap((open) => open.messages);
-  return [...new Set(messages.flatMap((one) => (isForeign(one) ? [] : (one.channelId ?? []))))];
+  const own = fold.deliveries.flatMap(({ messages }) => messages.filter((one) => !isForeign(one)));
+  return [...new Set(own.flatMap(({ channelId = [] }) => channelId))];
 }
 
 function voiceAfter(fold: ThreadFold, event: ThreadEvent): VoiceFold | undefined {

@@ -67,7 +67,7 @@ export class Rooms {
   async create({ members, lead, ...asked }: NewRoom, by: Principal): Promise<Room> {
     const { creation, driver } = this.#options;
     const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
-    const channelId = asked.channelId ?? channelOfHome(home);
+    const { channelId = channelOfHome(home) } = asked;
     checkLead(protocol, lead);
     const made: ThreadId[] = [];
     try {

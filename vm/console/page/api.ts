@@ -9,7 +9,6 @@ import type {
 } from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type LastWords, type Thread } from "../../../shared/api.ts";
 import type { SentBrowserOp } from "../../../shared/browser/ops.ts";
-import { browsers } from "../../../shared/browser/routes.ts";
 import type { BrowserState } from "../../../shared/browser/state.ts";
 import type { ChannelRow } from "../../../shared/channel-api.ts";
 import type { EngineState } from "../../../shared/engines-api.ts";
@@ -19,6 +18,7 @@ import type { Job, JobRun } from "../../../shared/jobs/job.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
+import { browsers } from "../../../shared/protocol/browsers.ts";
 import { channels } from "../../../shared/protocol/channels.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
 import { engines } from "../../../shared/protocol/engines.ts";
