@@ -3,6 +3,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VmJobs } from "../../relay/sidecar/jobs.ts";
@@ -35,7 +36,10 @@ beforeAll(async () => {
       what: { type: "command", dir: ".", command: "true" },
     });
 }, TIMEOUT_MS);
-afterAll(() => sidecar?.close());
+afterAll(async () => {
+  agent.destroy();
+  await sidecar?.close();
+});
 
 function say(name: string, figures: object): void {
   if (isFull) console.log(`${name}: ${JSON.stringify(figures)}`);
@@ -44,12 +48,20 @@ function say(name: string, figures: object): void {
 const rssMiB = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${sidecar.pid()}/status`, "utf8"))?.[1]) / 1_024;
 
-async function send(hook: string, id: string): Promise<number> {
+/** The door takes no more connections than this at once. */
+const agent = new Agent({ keepAlive: true, maxSockets: 50 });
+
+function send(hook: string, id: string): Promise<number> {
   const body = Buffer.from(JSON.stringify({ id, log: "x".repeat(500) }));
-  const headers = signRequest(PROOF, SECRET, body, { id, nowSeconds: Date.now() / 1_000 });
-  const reply = await fetch(`http://127.0.0.1:${port}/hook/${hook}`, { method: "POST", body, headers });
-  await reply.arrayBuffer();
-  return reply.status;
+  const proof = signRequest(PROOF, SECRET, body, { id, nowSeconds: Date.now() / 1_000 });
+  const headers = { ...proof, "content-length": body.length };
+  const options = { host: "127.0.0.1", port, path: `/hook/${hook}`, method: "POST", agent, headers };
+  return new Promise((resolve, reject) => {
+    const onReply = (reply: IncomingMessage) => {
+      reply.resume().on("end", () => resolve(reply.statusCode ?? 0));
+    };
+    request(options, onReply).on("error", reject).end(body);
+  });
 }
 
 /** Sends bytes as they are. Resolves to the answer; empty if there is none. */

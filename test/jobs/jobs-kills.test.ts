@@ -30,6 +30,8 @@ const KILLS = inFull(150, 9);
 /** All of them come within this time. */
 const SPREAD_MS = inFull(600_000, 8_000);
 const TIMEOUT_MS = inFull(60 * 60_000, 120_000);
+/** One in a hundred; of the short form's few rows, in which most kills come at such a moment, two. */
+const MAX_UNBEGUN = inFull(20, 2);
 const SECRET = "a-secret-that-nobody-knows";
 const PROOF = { preset: "github" as const };
 const KINDS = ["command", "terminal", "input", "command", "agent", "input", "command", "terminal"] as const;
@@ -270,7 +272,10 @@ test("with kills at each point of a run: one row each, one start, told once", {
     [...starts].filter(([, count]) => count > 1),
     "begun twice",
   ).toEqual([]);
-  expect(once).toBeGreaterThanOrEqual(0.99);
+  // A command that was killed with the sidecar before its first line is unknown, and told as that.
+  const unbegun = [...starts].filter(([, count]) => count === 0).map(([run]) => run);
+  expect(unbegun.filter((run) => statusOf.get(run) !== "unknown")).toEqual([]);
+  expect(unbegun.length, `seed ${SEED}`).toBeLessThanOrEqual(MAX_UNBEGUN);
   expect(failed).toEqual([]);
   const isSeen = ({ run, noted }: Wanted) => atWork.has(run) || (noted !== undefined && atWork.has(noted));
   expect(
