@@ -110,8 +110,14 @@ export function refusalText(
 }
 
 function whoCould(right: Right, grants: readonly Grant[], channelId: string | undefined): string {
+  // A person's grant in all channels may be narrowed by another one in this channel.
+  const isOverruled = ({ kind, id }: Grant) =>
+    kind === "user" && !mayDo(roleIn(grants, { id, roles: [] }, channelId), right);
   const able = grants.filter(
-    (grant) => (grant.channelId === null || grant.channelId === channelId) && mayDo(grant.role, right),
+    (grant) =>
+      (grant.channelId === null || grant.channelId === channelId) &&
+      mayDo(grant.role, right) &&
+      !isOverruled(grant),
   );
   const names = [...new Set(able.map(({ kind, id }) => (kind === "user" ? `<@${id}>` : `<@&${id}>`)))];
   if (names.length === 0)
