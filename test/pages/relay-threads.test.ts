@@ -66,6 +66,8 @@ test("a dry run answers as the creation would, and makes nothing", async () => {
   const request = { threadId: "dry", type: "terminal", dir: ".", command: "cat", dryRun: true } as const;
   expect(await client.createThread(request)).toMatchObject({ created: false });
   await expect(client.createThread({ ...request, dir: "nowhere" })).rejects.toThrow("dir");
+  const known = { ...request, type: "agent", agent: { originThreadId: "nobody" } } as const;
+  await expect(client.createThread(known)).rejects.toMatchObject({ code: "not_found" });
   await expect(client.getThread("dry")).rejects.toMatchObject({ code: "not_found" });
   expect(await client.createThread({ ...request, dryRun: false })).toMatchObject({ created: true });
   await expect(client.createThread(request)).rejects.toMatchObject({ code: "thread_exists" });

@@ -109,15 +109,15 @@ export class Branches {
   async createKnowing(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { creation, threads, store, queue } = this.#options;
     const known = request.agent?.originThreadId;
-    if (!request.agent || known === undefined || request.dryRun) {
-      const workspace = await this.#workspaceOf(request);
-      return creation.create({ ...request, ...(workspace && { workspace }) });
-    }
-    if (!store.agents.find(known))
+    if (known !== undefined && !store.agents.find(known))
       throw new AppError(
         "not_found",
         `agent.originThreadId: there is no agent thread ${JSON.stringify(known)}.`,
       );
+    if (!request.agent || known === undefined || request.dryRun) {
+      const workspace = await this.#workspaceOf(request);
+      return creation.create({ ...request, ...(workspace && { workspace }) });
+    }
     this.#refuseTaken(request.threadId);
     const prepared = await queue.run(known, async () => {
       threads.getStored(known);

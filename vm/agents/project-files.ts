@@ -45,7 +45,7 @@ export interface ProjectFilesOptions {
 
 export class ProjectFiles {
   readonly #options: ProjectFilesOptions;
-  /** What of each thread was written, or could not be; by thread. */
+  /** The state of each thread that was written, or could not be; by thread. */
   readonly #done = new Map<ThreadId, string>();
   #isFirst = true;
   #timer: NodeJS.Timeout | undefined;
@@ -55,7 +55,14 @@ export class ProjectFiles {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#look(), LOOK_INTERVAL_MS).unref();
+    const look = () => {
+      try {
+        this.#look();
+      } catch (error) {
+        this.#options.log.error({ err: error }, "could not look at threads' files in projects; trying again");
+      }
+    };
+    this.#timer = setInterval(look, LOOK_INTERVAL_MS).unref();
   }
 
   close(): void {
@@ -191,7 +198,7 @@ function listAsks(folder: string): string[] {
   }
 }
 
-/** What is over changes no more. */
+/** A thread that is over changes no more. */
 const isOver = (state: string) => state.startsWith("over ");
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;

@@ -49,7 +49,7 @@ export class RoomKind implements Kind {
   /** @throws AppError `invalid_request` */
   checkCreation({ room }: CreateRequest): void {
     if (room === undefined)
-      throw new AppError("invalid_request", "type: a room is made with its members, by POST /room.");
+      throw new AppError("invalid_request", "type: a room is made with its members, by POST /rooms.");
   }
 
   /** @throws AppError `max_threads` */

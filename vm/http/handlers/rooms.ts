@@ -6,16 +6,14 @@ import type { ApiHandlers } from "../api.ts";
 
 export interface RoomServices {
   rooms: Rooms;
-  homes: Pick<Homes, "channelOf">;
-  people: Pick<People, "may">;
+  homes: Pick<Homes, "channelsOf">;
+  people: Pick<People, "filterReadable">;
 }
 
 export function roomHandlers({ rooms, homes, people }: RoomServices): ApiHandlers["rooms"] {
   return {
     create: ({ body, by }) => rooms.create(body, by),
-    list: ({ by }) => ({
-      rooms: rooms.list().filter(({ threadId }) => people.may(by, "read", homes.channelOf(threadId))),
-    }),
+    list: ({ by }) => ({ rooms: people.filterReadable(by, rooms.list(), homes.channelsOf()) }),
     get: ({ params }) => rooms.get(params.id),
     lines: ({ params, query }) => rooms.listLines(params.id, query),
     add: ({ params, body, by }) => rooms.add(params.id, body, by),
