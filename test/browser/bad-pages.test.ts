@@ -5,25 +5,19 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MAX_ATTACHMENT_BYTES } from "../../shared/agent/attachments.ts";
-import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
-import { act, browserPids, openBrowser, START_MS, untilState } from "../support/browsers.ts";
+import { act, type Browsing, browserPids, START_MS, startBrowsing, untilState } from "../support/browsers.ts";
 import { isFull } from "../support/faults.ts";
-import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
-import { type Site, startSite } from "../support/site.ts";
 import { until } from "../support/wait.ts";
 
-let sidecar: TestSidecar;
-let site: Site;
+let browsing: Browsing;
+let sidecar: Browsing["sidecar"];
+let site: Browsing["site"];
 
 beforeAll(async () => {
-  site = await startSite();
-  sidecar = await startSidecar({ browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
-  await openBrowser(sidecar, "page", site.at("/"));
+  browsing = await startBrowsing();
+  ({ sidecar, site } = browsing);
 }, START_MS);
-afterAll(async () => {
-  await sidecar?.close();
-  await site?.close();
-});
+afterAll(() => browsing?.close());
 
 const open = (path: string) => act(sidecar, "page", { do: "open", url: site.at(path) });
 const look = () => act(sidecar, "page", { do: "look" });

@@ -1,4 +1,4 @@
-/** What people write to a browser is done once, or they hear that it may not have been: whatever ends in the middle. */
+/** A browser does once what people write to it, or they hear that it may not have: whatever ends in the middle. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../shared/errors.ts";
 import { act, browserPids, inputsOnTheirWay, openBrowser, START_MS } from "../support/browsers.ts";

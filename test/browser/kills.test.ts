@@ -2,24 +2,18 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
-import { act, browserPids, openBrowser, START_MS, untilState } from "../support/browsers.ts";
-import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
-import { type Site, startSite } from "../support/site.ts";
+import { act, type Browsing, browserPids, START_MS, startBrowsing, untilState } from "../support/browsers.ts";
 import { until } from "../support/wait.ts";
 
-let sidecar: TestSidecar;
-let site: Site;
+let browsing: Browsing;
+let sidecar: Browsing["sidecar"];
+let site: Browsing["site"];
 
 beforeAll(async () => {
-  site = await startSite();
-  sidecar = await startSidecar({ browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
-  await openBrowser(sidecar, "page", site.at("/"));
+  browsing = await startBrowsing();
+  ({ sidecar, site } = browsing);
 }, START_MS);
-afterAll(async () => {
-  await sidecar?.close();
-  await site?.close();
-});
+afterAll(() => browsing?.close());
 
 const end = (pids: readonly number[]) => {
   for (const pid of pids) process.kill(pid, "SIGKILL");
@@ -65,7 +59,7 @@ test("it goes on over a restart of the sidecar, and nothing is left at its end",
   expect(await sidecar.client.killThread("page")).toMatchObject({ survivors: 0 });
   await until("its processes to end", () => browserPids(sidecar, "any").length === 0);
 
-  // What a sidecar leaves that was killed in the middle of removing a thread.
+  // A sidecar that is killed while it removes a thread leaves this.
   const below = (path: string) => join(sidecar.stateDir, "browsers", path);
   for (const path of ["page/profile", "gone/profile", "gone/attachments"])
     mkdirSync(below(path), { recursive: true });

@@ -2,26 +2,23 @@
  * A browser reaches no refused host: asked for by people, after a redirect, in a page, or by a name that leads inside.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
-import { act, openBrowser, START_MS } from "../support/browsers.ts";
-import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { act, type Browsing, START_MS, startBrowsing } from "../support/browsers.ts";
 import { type Site, startSite } from "../support/site.ts";
 import { refusal } from "../support/threads.ts";
 
-let sidecar: TestSidecar;
-let site: Site;
+let browsing: Browsing;
+let sidecar: Browsing["sidecar"];
+let site: Browsing["site"];
 /** A site on the same machine that no setting opens to the browser. */
 let secret: Site;
 
 beforeAll(async () => {
-  site = await startSite();
   secret = await startSite();
-  sidecar = await startSidecar({ browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
-  await openBrowser(sidecar, "page", site.at("/"));
+  browsing = await startBrowsing();
+  ({ sidecar, site } = browsing);
 }, START_MS);
 afterAll(async () => {
-  await sidecar?.close();
-  await site?.close();
+  await browsing?.close();
   await secret?.close();
 });
 

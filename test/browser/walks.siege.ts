@@ -26,7 +26,7 @@ const WALKS = 10;
 const STEPS = 6;
 const TIMEOUT_MS = 30 * 60_000;
 const MiB = 1024 * 1024;
-/** What a thread without a budget may take. */
+/** The most memory that a browser without a budget may take, in bytes. */
 const BOUND = 1024 * MiB;
 
 let program: RelayProgram;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentTalk, bash } from "../support/agent-talk.ts";
 import { STAND_IN_CONFIG, script, wordsOf } from "../support/agents.ts";
+import { callAs } from "../support/call-as.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
 
@@ -14,17 +15,8 @@ let bo: string;
 const { untilMessage, press } = agentTalk(() => all);
 
 const call = async (as: string | undefined, method: string, path: string, body?: object) => {
-  const { url, relayToken, token } = all.sidecar;
-  const reply = await fetch(url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${as === undefined ? token : relayToken}`,
-      ...(as !== undefined && { "threadmux-person": as }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
+  const { status, text } = await callAs(all.sidecar, as, method, path, body);
+  return { status, body: JSON.parse(text) as Record<string, unknown> };
 };
 const give = async (id: string, role: string | null) =>
   expect((await call(undefined, "PUT", "/people/role", { id, role })).status).toBe(200);

@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script } from "../support/agents.ts";
+import { callAs } from "../support/call-as.ts";
 import { callTool, listTools } from "../support/mcp.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
@@ -36,19 +37,8 @@ let open: string;
 /** Each person by their role: two by their own id, one by a role at Discord, one in the channel alone. */
 const people = {} as Record<Role, string>;
 
-const api = async (as: string | undefined, method: string, path: string, body?: unknown) => {
-  const { url, relayToken, token } = all.sidecar;
-  const response = await fetch(url + path, {
-    method,
-    headers: {
-      authorization: `Bearer ${as === undefined ? token : relayToken}`,
-      ...(as !== undefined && { "threadmux-person": as }),
-      ...(body !== undefined && { "content-type": "application/json" }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  return { status: response.status, text: await response.text() };
-};
+const api = (as: string | undefined, method: string, path: string, body?: unknown) =>
+  callAs(all.sidecar, as, method, path, body);
 const give = async (grant: object) => {
   const { status, text } = await api(undefined, "PUT", "/people/role", grant);
   expect([status, text]).toEqual([200, expect.anything()]);
@@ -351,7 +341,7 @@ test("who may read one channel alone starts no job by events of another, or of a
   expect([ofAll.status, ofAll.text]).toEqual([403, expect.stringMatching(REFUSAL)]);
   await give({ id: person, role: "maker", channelId: null });
   expect((await add({})).status).toBe(201);
-  // What was given at its making can be taken back: the job then begins nothing.
+  // A role can be taken back after the job was made: the job then begins nothing.
   expect(await api(person, "GET", "/jobs/spy")).toMatchObject({ status: 200 });
   await give({ id: person, role: null, channelId: null });
   const run = await api(undefined, "POST", "/jobs/spy/run", {});

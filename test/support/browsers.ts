@@ -4,13 +4,33 @@ import Database from "better-sqlite3";
 import type { SentBrowserOp } from "../../shared/browser/ops.ts";
 import type { BrowserState } from "../../shared/browser/state.ts";
 import { browsers } from "../../shared/protocol/browsers.ts";
+import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { findProcessesOf } from "./processes.ts";
-import type { TestSidecar } from "./sidecar.ts";
+import { startSidecar, type TestSidecar } from "./sidecar.ts";
+import { type Site, startSite } from "./site.ts";
 import { untilValue } from "./wait.ts";
 
 /** Deadline for Chromium to start on a busy machine, in milliseconds. */
 export const START_MS = 120_000;
 const ANSWER_MS = 60_000;
+
+export interface Browsing {
+  sidecar: TestSidecar;
+  site: Site;
+  close: () => Promise<void>;
+}
+
+/** Starts a site, and a sidecar whose browser thread `page` shows it. */
+export async function startBrowsing(): Promise<Browsing> {
+  const site = await startSite();
+  const sidecar = await startSidecar({ browser: { ...USUAL_BROWSERS, hosts: [site.host] } });
+  await openBrowser(sidecar, "page", site.at("/"));
+  const close = async () => {
+    await sidecar.close();
+    await site.close();
+  };
+  return { sidecar, site, close };
+}
 
 type Served = Pick<TestSidecar, "client">;
 

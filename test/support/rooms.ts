@@ -53,7 +53,7 @@ export function untilRests(side: Side, id: string, timeoutMs = 30_000): Promise<
   );
 }
 
-/** What a member has read of the room, in order. */
+/** Lists the texts of the room that a member has read, in order. */
 export async function heardBy(side: Side, threadId: string): Promise<string[]> {
   const events = await transcriptOf(side, threadId);
   return events.flatMap((event) =>

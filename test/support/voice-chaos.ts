@@ -27,7 +27,7 @@ const BURSTS: readonly (readonly Kind[])[] = [
 
 /** Stands in all that the model writes for itself. */
 const PRIVATE = "PRIVATE-WORDS";
-/** So a kill often comes in the middle of a turn. */
+/** Delays answers, so that a kill often comes in the middle of a turn. */
 const THINKS_MS = 60;
 const TOOL = "mcp__threadmux__";
 const nameOf = (n: number) => `n${n}n`;
@@ -112,7 +112,7 @@ export interface VoiceChaosOptions {
 interface Sent {
   n: number;
   kind: Kind;
-  /** Of Discord; undefined if it was not written there. */
+  /** The channel in Discord; undefined if it was not written there. */
   message?: SeenMessage;
 }
 

@@ -1,7 +1,7 @@
 /** Each due instant has one row, whatever the clock, the sidecar and the runs before it do. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../shared/log.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
@@ -292,9 +292,13 @@ test("a database that takes nothing is tried again after a while, not at once", 
   }));
   world.nowMs += 11 * MINUTE;
   const before = looks;
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   world.scheduler.look();
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  vi.advanceTimersByTime(4_999);
   expect(looks - before).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(looks - before).toBe(2);
 });
 
 test("what a command has come to while nothing could be stored is stored later, and it is not begun again", async () => {
