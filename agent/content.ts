@@ -1,5 +1,4 @@
 /** Waiting messages as what the engine is given: texts whole again, images read. */
-
 import { join, resolve, sep } from "node:path";
 import {
   findImageType,

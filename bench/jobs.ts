@@ -69,7 +69,7 @@ function bareInserts(count: number): number {
   return percentile(taken, 95);
 }
 
-/** What a sidecar takes of a core while none of its jobs is due. The baseline is the same one before it has any. */
+/** Measures the share of a core that a sidecar takes while none of its jobs is due, beside the same one before it has any. */
 async function rowIdle(count: number, seconds: number): Promise<Row[]> {
   const sidecar = await spawnSidecar({ MAX_JOBS: "20000" });
   try {
@@ -114,7 +114,7 @@ async function rowDoor(hooks: number, perSecond: number, seconds: number): Promi
   const sidecar = await spawnSidecar({ HOOK_HOST: "127.0.0.1", HOOK_PORT: `${port}`, MAX_JOBS: "2000" });
   try {
     const jobs = new VmJobs(sidecar.client);
-    // What is taken waits for an hour, so that no run is measured.
+    // Taken requests wait for an hour, so that no run is measured.
     const coalesce = { windowSeconds: 3_600, maxWaitSeconds: 3_600 };
     const when = { type: "webhook", proof: PROOF, secret: SECRET, perMinute: 6_000, coalesce } as const;
     for (let n = 0; n < hooks; n++) await jobs.create({ name: `hook-${n}`, when, what: COMMAND });

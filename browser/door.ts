@@ -1,6 +1,6 @@
 /**
- * Where the sidecar tells a browser what to do: a Unix socket in the thread's folder, one line in and one out,
- * after a greeting.
+ * The door at which the sidecar tells a browser what to do: a Unix socket in the thread's folder. The browser greets, then
+ * it takes one line and answers with one.
  */
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
@@ -13,7 +13,7 @@ const MAX_CALLERS = 16;
 const LINE_MS = 5_000;
 /** Says that whoever has connected is heard; JSON takes it for a space before the answer. */
 const GREETING = "\n";
-/** So many of the last inputs are known by their ids. */
+/** The number of the newest inputs whose answers the door keeps, by their ids. */
 const KEPT_INPUTS = 200;
 
 /** Does something, and answers by `waitMs` at the latest. It never rejects. */

@@ -1,4 +1,4 @@
-/** What stands at a path is opened only if it is a regular file, and read only up to a bound. */
+/** A path is opened only if a regular file stands there, and that is read only up to a bound. */
 import { execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

@@ -5,7 +5,7 @@ import { nameFile } from "./named-file.ts";
 
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** What stands at a path is no regular file, or a larger one than is read. Its message is "it is …". */
+/** Says that no regular file stands at a path, or a larger one than is read. Its message is "it is …". */
 export class UnfitFile extends Error {
   readonly stats: Stats;
 

@@ -162,7 +162,7 @@ async function startReviews(common: Common, operations: Operations, releasers: R
   await reviews.start();
 }
 
-/** What members do is noticed from now on, and rooms go on from their rows. */
+/** Notices what members do from now on, and lets rooms go on from their rows. */
 function startRooms({ store, listenToEvents }: Common, operations: Operations, releasers: Releasers): void {
   const { rooms, roomDriver } = operations;
   listenToEvents((threadId, _, event) => {

@@ -1,5 +1,4 @@
 /** Tells the model after a compaction, from the transcript and not from the summary, what is still open. Pure. */
-
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { timeOf } from "../../shared/clock-text.ts";
 

@@ -18,7 +18,7 @@ export const roomMarkSchema = z.object({
 });
 export type RoomMark = z.infer<typeof roomMarkSchema>;
 
-/** What a room's content asks the sidecar. */
+/** Asks the sidecar for a room and for its lines. */
 export interface RoomSource {
   get(): Promise<Room>;
   listLines(since: number): Promise<RoomLine[]>;
@@ -38,9 +38,9 @@ export class RoomContent implements Content<OutputReply> {
   #isOver: boolean;
   #room: Room | undefined;
   #status: ThreadStatus = "idle";
-  /** What is to be said, the oldest first. */
+  /** The messages that the thread has not been sent yet, the oldest first. */
   #notices: Notice[] = [];
-  /** So far the lines were read. */
+  /** The number of the newest line that was read. */
   #read: number;
 
   /** @param mark undefined: from the beginning */

@@ -1,10 +1,10 @@
-/** What a relay does about messages that an earlier one sent, before it edits them. */
+/** Decides whether a relay reads the messages that an earlier one sent, before it edits them. */
 import type { Ledger } from "./ledger.ts";
 import type { Step } from "./pump.ts";
 
-/** So many at most are edited without a look: more are read with one request. */
+/** The most messages that are edited without a look; more are read with one request. */
 const MAX_EDITED_UNREAD = 2;
-/** So long output is waited for that makes the look needless. */
+/** How long the look waits for output that makes it needless, in milliseconds. */
 const WAIT_MS = 3_000;
 
 export interface FirstLookOptions {

@@ -70,7 +70,7 @@ export interface ThreadFold {
   /** Calls that have waited for a file in vain. */
   lockedOut?: string[];
   asks: OpenAsk[];
-  /** So many were asked since a person, or another agent, has written or decided; left out if none was. */
+  /** The number of asks since a person, or another agent, has written or decided; left out if there was none. */
   unanswered?: number;
   /**
    * Answers that the engine has not echoed. If it dies before it does, the call did not run, and the same call is

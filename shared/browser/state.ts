@@ -46,7 +46,7 @@ export type BrowserShown = z.infer<typeof browserShownSchema>;
 export const browserStateSchema = z.object({ ...shownFields, marks: z.array(markSchema) });
 export type BrowserState = z.infer<typeof browserStateSchema>;
 
-/** What the browser's door is asked. */
+/** A call at the browser's door. */
 export const doorCallSchema = z.object({
   op: browserOpSchema,
   /** The browser answers by then, in milliseconds, with its page on the way if it takes longer. */
@@ -56,7 +56,7 @@ export const doorCallSchema = z.object({
 });
 export type DoorCall = z.output<typeof doorCallSchema>;
 
-/** What the browser's door answers. `unavailable`: nothing was done. */
+/** The answer of the browser's door. `unavailable`: nothing was done. */
 export const doorReplySchema = z.union([
   z.object({ state: browserStateSchema }),
   z.object({

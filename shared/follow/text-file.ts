@@ -13,8 +13,7 @@ const MAX_CONTROL_SHARE = 0.05;
 const MAX_BROKEN_SHARE = 0.3;
 
 /**
- * Opens a regular file of text; says what stands there if it is none. A pipe or a device
- * is not opened.
+ * Opens a regular file of text; says what stands there if it is none. A pipe or a device is not opened.
  */
 export async function openText(path: string): Promise<Opened> {
   let file: FileHandle | undefined;

@@ -39,7 +39,7 @@ export const newRoomSchema = lazy(() =>
       .array(newMemberSchema)
       .min(MIN_MEMBERS, `must be at least ${MIN_MEMBERS} agents`)
       .max(MAX_MEMBERS, `must be at most ${MAX_MEMBERS} agents`),
-    /** Of `orchestrated`: one of the members, as it is named there. */
+    /** The member that leads in `orchestrated`, as `members` names it. */
     lead: z.string().min(1).max(1_000).optional(),
     ...boundFields,
     home: newHomeSchema.optional(),
@@ -52,7 +52,7 @@ export type NewRoom = z.output<ReturnType<typeof newRoomSchema>>;
 
 export const roomProtocolRequestSchema = z.strictObject({
   protocol: roomProtocolSchema,
-  /** Of `orchestrated`: a member's name, thread or number. */
+  /** The member that leads in `orchestrated`: its name, thread or number. */
   lead: z.string().min(1).max(1_000).optional(),
 });
 
@@ -77,7 +77,7 @@ export const roomSchema = lazy(() =>
         threadId: knownThreadId,
         number: z.int().nullable(),
         directive: z.string().nullable(),
-        /** What it has cost since a person wrote, in dollars. */
+        /** Its cost since a person wrote, in dollars. */
         costUsd: z.number(),
       }),
     ),
@@ -111,7 +111,7 @@ export const roomLineSchema = z.object({
   kind: z.enum(ROOM_LINE_KINDS),
   /** A member's name, or a person's handle; null of a note. */
   name: z.string().nullable(),
-  /** Of a member: its agent's number. */
+  /** The number of the member's agent; null of others. */
   number: z.int().nullable(),
   text: z.string(),
 });

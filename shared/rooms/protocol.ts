@@ -1,4 +1,4 @@
-/** What rooms are made of: their protocols, their bounds, and who has the turn. */
+/** Defines what rooms are made of: their protocols, their bounds, and who has the turn. */
 import * as z from "zod";
 
 /**
@@ -21,7 +21,7 @@ export interface RoomRules {
   readonly protocol: RoomProtocol;
   /** All members that are there, in their order. */
   readonly order: readonly string[];
-  /** Of `orchestrated`. */
+  /** The member that leads in `orchestrated`; null in other protocols. */
   readonly lead: string | null;
   /** Turns since a person wrote, of all members together. */
   readonly maxTurns: number;
@@ -39,7 +39,7 @@ export const roomTurnSchema = z.object({
   passes: z.record(z.string(), z.int()),
   /** Who has passed since the last text. */
   quiet: z.array(z.string()),
-  /** Of those, who proposed the end. */
+  /** The members among them that proposed the end. */
   proposed: z.array(z.string()),
   /** Who was named, and has not had the turn yet. */
   queue: z.array(z.string()),

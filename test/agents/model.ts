@@ -59,7 +59,7 @@ export interface Fault {
 export interface ModelOptions {
   /** Whether the model calls again what a restart asks it to. */
   callsAgain?: boolean;
-  /** What it answers, from the conversation alone, in the place of the scripts that messages carry. */
+  /** Makes its answer from the conversation alone, in the place of the scripts that messages carry. */
   say?: (messages: readonly ApiMessage[]) => Round;
 }
 

@@ -170,7 +170,7 @@ test("links, other names and FIFOs that lie there lead nowhere", async () => {
       (event) => event.type === "agent_message" && event.text === "Later.",
     ),
   );
-  // What lies there is no file of ours: the thread is left alone, and another one is written.
+  // A foreign file lies there: that thread is left alone, and another one is written.
   await open("last", "after", [done]);
   await untilTold("last", "idle");
   expect(readFileSync(victim, "utf8")).toBe("precious\n");

@@ -20,7 +20,7 @@ import { until, untilValue } from "../support/wait.ts";
 
 const SECRET = "a-secret-that-nobody-knows";
 const PROOF = { preset: "github" as const };
-/** Of the real clock, in which a sidecar is stopped. */
+/** How long a sidecar is stopped, by the real clock, in milliseconds. */
 const STOPPED_MS = inFull(70_000, 3_000);
 
 describe("with kills", () => {

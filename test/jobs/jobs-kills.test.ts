@@ -88,7 +88,7 @@ function linesOf(town: Town, word: "begin" | "end"): string[] {
   return lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 }
 
-/** What a job of this kind does: it notes by `name` that it begins, and that it ends. */
+/** Makes what a job of this kind does: it notes by `name` that it begins, and that it ends. */
 function whatOf(kind: Kind, name: string): JobRequest["what"] {
   const noting = `echo "begin ${name}" >>log; sleep 0.2; echo "end ${name}" >>log`;
   if (kind === "command") return { type: kind, dir: "shop", command: `${noting}; echo "ran ${name}"` };
@@ -105,7 +105,7 @@ interface Wanted {
   job: string;
   run: string;
   kind: Kind;
-  /** What its command notes; of others, undefined. */
+  /** The name that its command notes; undefined of what is no command. */
   noted: string | undefined;
 }
 
@@ -125,7 +125,7 @@ async function addInstants({ sidecar }: Town, startMs: number): Promise<Wanted[]
   return wanted;
 }
 
-/** Of all but terminals, one hook has all deliveries of a kind. */
+/** Adds a hook for each terminal, and one for all deliveries of each other kind. */
 async function addHooks({ sidecar }: Town): Promise<Wanted[]> {
   const when = { type: "webhook", proof: PROOF, secret: SECRET, perMinute: 6_000, trust: "own" } as const;
   const wanted: Wanted[] = [];
@@ -176,7 +176,7 @@ function watchEnds(town: Town): { seenAt: ReadonlyMap<string, number>; stop: () 
   return { seenAt, stop: () => clearInterval(timer) };
 }
 
-/** What was at work when the sidecar was killed, as the commands themselves and the machine tell. */
+/** Lists the runs at work when the sidecar was killed, as the commands themselves and the machine tell. */
 function underWay(town: Town, endedAt: ReadonlyMap<string, number>): string[] {
   const isAtWork = (name: string) => (endedAt.get(name) ?? Date.now()) > Date.now() - STORED_WITHIN_MS;
   const noted = linesOf(town, "begin").filter(isAtWork);
@@ -219,7 +219,7 @@ async function killAll(town: Town, random: () => number) {
     await sidecar.kill9();
     for (const name of underWay(town, ends.seenAt)) atWork.add(name);
     await pause(random() * 300);
-    // What tmux was told just before begins a moment later.
+    // A program that tmux was told of just before begins a moment later.
     for (const name of underWay(town, ends.seenAt)) atWork.add(name);
     await sidecar.start();
     await pause((SPREAD_MS / KILLS) * random());
@@ -283,7 +283,7 @@ test("with kills at each point of a run: one row each, one start, told once", {
     "unknown without a command at work",
   ).toEqual([]);
 
-  // What a command printed, or that nobody knows what became of it, and each agent's report.
+  // People are told a command's output, or that nobody knows what became of it, and each agent's report.
   const isTold = () => !isTrue(town, "SELECT 1 FROM job_news WHERE is_told = 0");
   if (!relay.isReady()) relay.start();
   await until("all to be told", isTold, { timeoutMs: 60_000, intervalMs: 100 });

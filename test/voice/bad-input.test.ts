@@ -1,4 +1,4 @@
-/** What an agent that hears a channel gets wrong with its tools is refused with a sentence that names the field. */
+/** A wrong call of an agent that hears a channel is refused with a sentence that names the field. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,7 +10,7 @@ import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { until } from "../support/wait.ts";
 
 const id = (n: number) => aDiscordId(String(300_000_000_000_000_000n + BigInt(n)));
-/** So no turn follows in which the agent is reminded. */
+/** Settles its messages, so that no turn follows in which the agent is reminded. */
 const DONE = { name: "mcp__threadmux__done", input: {} };
 const [OPS, DEV, ALICE, BOB] = [id(1), id(2), id(11), id(12)];
 

@@ -187,7 +187,7 @@ export class AgentFolders {
     return names.map((name) => join(this.root, name));
   }
 
-  /** What a thread's folder takes on disk; 0 if there is none. */
+  /** Measures what a thread's folder takes on disk, in bytes; 0 if there is none. */
   diskBytes(threadId: ThreadId): Promise<number> {
     return diskBytesOf(this.of(threadId));
   }

@@ -17,11 +17,11 @@ export interface Grown {
 
 export interface CopyOptions {
   source: string;
-  /** What of the source counts; all of it if it is left out. */
+  /** The end of the part of the source that counts; without it all of it counts. */
   end?: number;
-  /** What was copied before. */
+  /** How far the copy had come before. */
   before: Grown | undefined;
-  /** Of a line without its end. */
+  /** Changes a line, which it is given without its end. */
   change?: (line: string) => string;
 }
 

@@ -1,4 +1,4 @@
-/** What the sidecar knows of a thread's files in the project: it stands in the thread's own folder, where no agent writes. */
+/** The sidecar's note on a thread's files in the project. It lies in the thread's own folder, where no agent writes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";

@@ -68,7 +68,7 @@ export class Removal {
     await removeTree(aside);
   }
 
-  /** What an agent has done to them may keep them there. */
+  /** An agent may have done something to them that keeps them there. */
   #removeFromProject(aside: string): void {
     try {
       removeProjectFiles(aside);

@@ -43,7 +43,7 @@ export class Sources {
     return this.#store.handles.take("channel", channelId, name);
   }
 
-  /** What others are told of who acts: a person by their handle. */
+  /** Names who acts for others: a person by their handle. */
   handleOf(by: Principal): string {
     return by.kind === "person"
       ? printAddress({ person: this.personHandle(by.discordId) })

@@ -97,7 +97,7 @@ export interface RunThread {
   endedAt: number | null;
 }
 
-/** Of each job all but the newest ones, and of a removed job all, if they are over long enough. Pure. */
+/** Lists the runs that are over long enough: all but each job's newest ones, and all of a removed job. Pure. */
 export function oldRuns(runs: readonly RunThread[], nowMs: number): RunThread[] {
   const newestFirst = [...runs].sort((one, other) => other.begunAt - one.begunAt);
   const counts = new Map<number, number>();

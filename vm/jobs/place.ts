@@ -13,7 +13,7 @@ export function placeOfJob(
 }
 
 /**
- * Where the events are that start a job: its maker must be allowed to read there, since the run is told of them.
+ * Finds the channel of the events that start a job. Its maker must be allowed to read there: the run is told of them.
  * @returns undefined of events of all threads, which are in all channels
  */
 export function placeOfEvents(

@@ -26,7 +26,7 @@ const MAX_STARTS = 2;
 const MAX_COMMANDS = 2;
 /** So long a run that can't begin for now is tried again, at each look. */
 const PATIENCE_MS = 10 * 60_000;
-/** So long after a full disk it is tried to store what a run has come to. */
+/** How long after a full disk the outcome of a run is stored again, in milliseconds. */
 const STORE_AGAIN_MS = 5_000;
 /** It may be otherwise a moment later. */
 const TRANSIENT = ["unavailable", "max_threads", "too_many_agents", "rate_limited"];
@@ -54,7 +54,7 @@ export class Runs {
   readonly #atWork = new Map<string, Promise<void>>();
   /** Threads of runs that go on. */
   readonly #threads = new Set<ThreadId>();
-  /** What runs have come to that could not be stored: the disk was full. */
+  /** The outcomes of runs that could not be stored, because the disk was full; by run. */
   readonly #unstored = new Map<string, Begun>();
   readonly #closing = new AbortController();
   #isLookPlanned = false;

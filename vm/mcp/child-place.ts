@@ -1,4 +1,4 @@
-/** Where a child works: in its parent's directory, or one below it, also if that is in a worktree or in user space. */
+/** A child works in its parent's directory, or one below it, also if that is in a worktree or in user space. */
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { AppError } from "../../shared/errors.ts";

@@ -7,7 +7,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Tool } from "./tool.ts";
 
-/** So far back in the transcript inputs are looked for, in bytes. */
+/** How far back in the transcript inputs are looked for, in bytes. */
 const READ_BYTES = 1024 * 1024;
 const MAX_CHARACTERS = 20_000;
 const MAX_LAST = 100;

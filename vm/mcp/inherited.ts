@@ -1,4 +1,4 @@
-/** What every child has of its parent's configuration. Pure. */
+/** Makes the part of a parent's configuration that every child has. Pure. */
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 

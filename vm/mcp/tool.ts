@@ -22,7 +22,7 @@ export interface Tool {
   inputSchema: z.ZodType;
   /** Whether a thread is offered it; not set: each is. */
   isFor?: (threadId: ThreadId) => boolean;
-  /** What those need for whom the agent works; `none`: the tool itself judges. */
+  /** The right that those need for whom the agent works; `none`: the tool itself judges. */
   right: Right | "none";
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
   run(call: ToolCall): Promise<string>;

@@ -68,7 +68,7 @@ export function voiceTools({
   return [
     {
       name: "message",
-      // Where it may speak in Discord is judged by address: whom it owes an answer gets it, whoever else wrote.
+      // The address says where it may speak in Discord: a person to whom it owes an answer gets it, whoever else wrote.
       right: "none",
       isFor,
       description:

@@ -1,4 +1,4 @@
-/** What is written down of a room: each act, and the turn that it gives on, in one transaction. */
+/** Writes down each act in a room, and the turn that it gives on, in one transaction. */
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import {

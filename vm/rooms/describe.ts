@@ -1,11 +1,11 @@
-/** A room as the API tells of it. */
+/** Describes rooms for the API. */
 import { isOpen } from "../../shared/api.ts";
 import type { Room } from "../../shared/rooms/api.ts";
 import type { Store } from "../store/store.ts";
 import { type FoundRoom, rulesOf } from "./book.ts";
 import type { RoomDriver } from "./driver.ts";
 
-/** What the API says of a room. */
+/** A member's cost counts from when a person wrote last. */
 export function describeRoom(
   { row, members }: FoundRoom,
   { store, driver }: { store: Pick<Store, "threads" | "rooms">; driver: Pick<RoomDriver, "costOf"> },

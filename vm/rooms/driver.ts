@@ -24,7 +24,7 @@ import { type RoomBook, rulesOf } from "./book.ts";
 import { appendLog } from "./room-log.ts";
 
 const AGAIN_MS = 1_000;
-/** So many lines are read for an ask at once; it gets all. */
+/** The number of lines that are read at once for a member, which is told all of them. */
 const LINES_A_READ = 200;
 const MAX_TIMER_MS = 3_600_000;
 
@@ -78,7 +78,7 @@ export class RoomDriver {
       });
   }
 
-  /** What a member's thread has cost by now, in dollars. */
+  /** Tells what a member's thread has cost by now, in dollars; 0 if its folder is gone. */
   costOf(memberId: ThreadId): number {
     const { agentThreads, now } = this.#options;
     try {

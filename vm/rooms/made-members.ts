@@ -21,11 +21,11 @@ export interface Making {
   /** The room's channel: the member's own Discord thread is there too. */
   channelId: DiscordId | undefined;
   by: Principal;
-  /** Of the request, for an error. */
+  /** The field of the request that an error names. */
   field: string;
 }
 
-/** What a thread's id has room for. */
+/** The most characters of a room's id that stand in a member's; a thread's id has 64. */
 const MAX_STEM = 56;
 
 /** @throws AppError `not_found` if there is no such directive, and as a creation */

@@ -20,7 +20,7 @@ export interface MembersOptions {
 
 /** How people are called who do not write in Discord: no member is. */
 const PEOPLE: ReadonlySet<string> = new Set(["owner", "console"]);
-/** What a member's own words may be called. */
+/** The most characters of a directive's name or a title that become a member's name. */
 const MAX_NAME = 40;
 
 /**

@@ -1,4 +1,4 @@
-/** What people and members do with rooms. */
+/** Does with rooms what people and members ask for. */
 import { createHash } from "node:crypto";
 import type * as z from "zod";
 import type { ThreadEvent } from "../../shared/agent/events.ts";

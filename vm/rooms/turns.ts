@@ -92,7 +92,7 @@ function hearPerson(rules: RoomRules, turn: RoomTurn, named: readonly string[]):
   };
   if (heard.holders.length === 0)
     return give({ ...heard, queue: [] }, PROTOCOLS[rules.protocol].begin(rules, heard, named));
-  // Whoever has the turn hears it, and keeps the turn.
+  // The member that has the turn hears it, and keeps the turn.
   if (rules.protocol === "on_demand") return give(heard, { holders: rules.order });
   const isNew = rules.protocol === "reactive" && named.length > 0;
   return isNew ? { ...heard, queue: named.filter((one) => !heard.holders.includes(one)) } : heard;

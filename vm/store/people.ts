@@ -9,7 +9,7 @@ import {
 import { rolesAnywhere } from "../../shared/rights.ts";
 import type { Database } from "./database.ts";
 
-/** Of so many people is kept what they are called and which roles they have at Discord; of more, the latest. */
+/** The most people whose names and roles at Discord are kept; those who were noted first are forgotten first. */
 const MAX_KNOWN = 10_000;
 /** A role in all channels. */
 const ALL = "";

@@ -61,7 +61,7 @@ const memberSchema = z
     askedTurn: row.asked_turn,
     /** The id of the newest message of the room in its inbox. */
     lastId: row.last_id,
-    /** What its thread had cost when a person wrote in the room last, in dollars. */
+    /** The cost of its thread when a person wrote in the room last, in dollars. */
     baseUsd: row.base_usd,
   }));
 export type RoomMember = z.output<typeof memberSchema>;
@@ -91,7 +91,7 @@ export interface NewRoomLine {
   text: string;
   /** One line of a key is added; null: it has none. */
   key: string | null;
-  /** Where text from outside came from that its writer had read; null if it had read none. */
+  /** The source of text from outside that its writer had read; null if it had read none. */
   marks: string | null;
 }
 

@@ -26,7 +26,10 @@ export function diskFull(cause?: unknown): AppError {
   return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause });
 }
 
-/** What a folder takes on disk, in bytes, without what can't be looked at; 0 if there is none. It may hold many files: others go on meanwhile. */
+/**
+ * Measures what a folder takes on disk, in bytes, without what can't be looked at; 0 if there is none. A folder may hold
+ * many files: others go on meanwhile.
+ */
 export async function diskBytesOf(folder: string): Promise<number> {
   let bytes = 0;
   for (const entry of (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []) {

@@ -177,7 +177,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   };
 }
 
-/** What people and members do in rooms, and who asks those whose turn it is. */
+/** Makes rooms, and the driver that asks those whose turn it is. */
 function createRooms(
   common: Common,
   parts: Pick<Operations, "agents" | "creation" | "marks" | "directives" | "kill">,

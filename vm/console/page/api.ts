@@ -108,7 +108,7 @@ export async function listEngines(): Promise<EngineState[]> {
   return (await callRoute(engines.list, {}, { timeoutMs: SLOW_MS })).engines;
 }
 
-/** What a browser shows; undefined while it starts. */
+/** Finds what a browser shows; undefined while it starts. */
 export async function findBrowserState(threadId: string): Promise<BrowserState | undefined> {
   try {
     return await callRoute(browsers.get, { id: threadId });

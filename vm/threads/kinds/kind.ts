@@ -45,7 +45,7 @@ export type CreateRequest = Omit<Asked, "agent"> & {
   outside?: Outside;
 };
 
-/** What a room begins with. */
+/** The rules and the first members of a room. */
 export type NewRoom = Omit<NewRoomRow, "threadId"> & { members: readonly NewRoomMember[] };
 
 /** What an input brings of text from outside. */
