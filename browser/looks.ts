@@ -25,6 +25,12 @@ export class Looks implements Pictures {
     this.#refusals = refusals;
   }
 
+  /** Says something at once. A picture that is on its way would hide it, so the next one says it too. */
+  tell(text: string): void {
+    this.note = text;
+    this.#shown.set({ note: text });
+  }
+
   get newest(): number {
     return this.#shown.state.picture;
   }

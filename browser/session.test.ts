@@ -125,6 +125,37 @@ test("what was asked for, and failed after its caller had an answer, is told", a
   await running;
 });
 
+test("what happened to a download while its page's picture was taken is still told after the picture", async () => {
+  let isHeld = false;
+  let hasBegun = false;
+  const context = new FakeContext(1, async (method) => {
+    if (method === "Page.captureScreenshot" && isHeld) {
+      hasBegun = true;
+      await until("the picture to be wanted", () => !isHeld);
+    }
+    return answers(method);
+  });
+  const { session, shown, running } = begin([context]);
+  await until("the page", isReady(shown));
+  isHeld = true;
+  const opening = session.act({ do: "open", url: `${URL_}file` }, 5_000);
+  await until("the picture to be taken", () => hasBegun);
+  context.pages_[0]?.emit("download", {
+    suggestedFilename: () => "report.csv",
+    path: async () => {
+      throw new Error("cut off");
+    },
+    delete: async () => {},
+  });
+  const isTold = () => shown.state.note?.includes("report.csv was not downloaded: cut off.") ?? false;
+  await until("the download's end", isTold);
+  isHeld = false;
+  expect(await opening).toMatchObject({ state: { picture: 2 } });
+  expect(isTold()).toBe(true);
+  stop.abort();
+  await running;
+});
+
 test("a page stands still only when it has answered, and goes on even if it had not", async () => {
   const sent: unknown[] = [];
   let answer = (_: "yes" | "no") => {};

@@ -97,8 +97,7 @@ export class Session {
     const acting = op.do === "stop" ? this.#stop() : this.#enqueue(op);
     acting.catch((error: unknown) => {
       if (!isAnswered) return;
-      this.#looks.note = `What was asked for last was not done: ${errorText(error)}`;
-      shown.set({ note: this.#looks.note });
+      this.#looks.tell(`What was asked for last was not done: ${errorText(error)}`);
     });
     try {
       await Promise.race([acting, pause(waitMs)]);
@@ -178,10 +177,10 @@ export class Session {
         this.#downloads
           .take(download)
           .then((kept) => {
-            if (typeof kept === "string") shown.set({ note: kept });
+            if (typeof kept === "string") this.#looks.tell(kept);
             else shown.addDownload(kept);
           })
-          .catch((error: unknown) => shown.set({ note: `A download failed: ${errorText(error)}` }));
+          .catch((error: unknown) => this.#looks.tell(`A download failed: ${errorText(error)}`));
       },
     };
   }
