@@ -5,7 +5,7 @@ import type { FaultRequest } from "../../local-discord/faults.ts";
 import { seededRandom } from "../../shared/random.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { whileAway } from "../support/away.ts";
-import { inFull } from "../support/faults.ts";
+import { inFull, isFull } from "../support/faults.ts";
 import { closeBucket } from "../support/limits.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { relayConfigFor } from "../support/relay-config.ts";
@@ -255,7 +255,7 @@ const [MESSAGES, KILLS] = inFull([200, 12], [12, 2]);
 
 test(`${MESSAGES} messages and answers, ${KILLS} kills of the relay: each reaches the one thread that it belongs to`, async () => {
   await start("off", { isWithoutRelay: true });
-  const program = await bundleRelay();
+  const program = await bundleRelay({ isQuick: !isFull });
   closers.push(() => program.remove());
   const config = {
     ...relayConfigFor(all.sidecar, all.discord),

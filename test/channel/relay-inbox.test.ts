@@ -160,7 +160,7 @@ test("the longest list fits, and the rest is counted", async () => {
 }, 120_000);
 
 test("kill -9 of the relay while asks open and close: one message, and right in the end", async () => {
-  const program = await bundleRelay();
+  const program = await bundleRelay({ isQuick: true });
   closers.push(() => program.remove());
   await start({ isWithoutRelay: true });
   const relay = makeRelayProcess(program, all.relayConfig, all.sidecar.reposDir);

@@ -16,7 +16,7 @@ import { statePaths } from "../../vm/config.ts";
 import { signRequest } from "../../vm/hooks/proof.ts";
 import { broughtRunName, runName } from "../../vm/jobs/names.ts";
 import { openAgent, STAND_IN, script, transcriptOf } from "../support/agents.ts";
-import { inFull } from "../support/faults.ts";
+import { inFull, isFull } from "../support/faults.ts";
 import { findProcessesOf, signal } from "../support/processes.ts";
 import { relayConfigFor } from "../support/relay-config.ts";
 import { bundleRelay, makeRelayProcess, type RelayProcess } from "../support/relay-process.ts";
@@ -58,7 +58,7 @@ interface Town {
 }
 
 async function build({ onTestFinished }: Pick<TestContext, "onTestFinished">): Promise<Town> {
-  const program = await bundleRelay();
+  const program = await bundleRelay({ isQuick: !isFull });
   onTestFinished(() => program.remove());
   const hookPort = await freePort();
   const sidecar = await spawnSidecar({

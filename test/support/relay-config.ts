@@ -3,6 +3,9 @@ import type { LocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
 import { aDiscordId } from "./ids.ts";
 
+/** In a test that is not about pace, the relay's own waits take this part of their time. */
+export const QUICK_WAIT_SCALE = 0.1;
+
 /** Its settings as the README's first step has them. */
 export function relayConfigFor(
   sidecar: { url: string; relayToken: string },

@@ -7,7 +7,7 @@ import { joinPages } from "../../relay/content/pages.ts";
 import { type Relay, runRelay } from "../../relay/run.ts";
 import { createLog } from "../../shared/log.ts";
 import type { VmConfig } from "../../vm/config.ts";
-import { relayConfigFor } from "./relay-config.ts";
+import { QUICK_WAIT_SCALE, relayConfigFor } from "./relay-config.ts";
 import { type SidecarFolders, startSidecar, type TestSidecar } from "./sidecar.ts";
 
 export interface Everything {
@@ -76,7 +76,7 @@ export async function startEverything(
     relay = await runRelay(relayConfig, {
       log,
       ...(options.now ? { now: options.now } : {}),
-      ...(options.isQuick ? { waitScale: 0.1 } : {}),
+      ...(options.isQuick ? { waitScale: QUICK_WAIT_SCALE } : {}),
     });
   };
   const stopRelay = async () => {

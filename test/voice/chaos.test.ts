@@ -1,10 +1,11 @@
 /** Never silent, never twice: each message to a channel's agent comes to its right end, whatever is killed meanwhile. */
 import { beforeAll, expect, test } from "vitest";
+import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
 import { runLocalDiscord } from "../../local-discord/run.ts";
 import { Vm } from "../../relay/sidecar/vm.ts";
 import { seededRandom } from "../../shared/random.ts";
 import { startModel } from "../agents/model.ts";
-import { inFull } from "../support/faults.ts";
+import { inFull, isFull } from "../support/faults.ts";
 import { RUN_VARIABLE } from "../support/folders.ts";
 import { aDiscordId } from "../support/ids.ts";
 import { envOf } from "../support/own-agent.ts";
@@ -27,7 +28,7 @@ const VICTIMS: readonly VoiceVictim[] = [
 
 let program: RelayProgram;
 beforeAll(async () => {
-  program = await bundleRelay();
+  program = await bundleRelay({ isQuick: !isFull });
   return () => program.remove();
 });
 
@@ -38,7 +39,7 @@ test("messages in bursts while runner, sidecar and relay are killed: none withou
   const model = await startModel({ say: chaoticModel });
   const env = envOf("anthropic", model.url);
   const sidecar = await spawnSidecar({ ...env, THREAD_ENV: [RUN_VARIABLE, ...Object.keys(env)].join(",") });
-  const limits = { identify: { windowMs: 0, total: 10_000 } };
+  const limits = { ...(isFull ? {} : WIDE_LIMITS), identify: { windowMs: 0, total: 10_000 } };
   const discord = await runLocalDiscord({ port: 0, users: KINDS.map((name) => ({ name })), limits });
   const allowedUserIds = new Set(discord.users.map(({ id }) => id));
   const config = { ...relayConfigFor(sidecar, discord), allowedUserIds, pollIntervalMs: 250 };
