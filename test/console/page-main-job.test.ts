@@ -36,7 +36,7 @@ describe.each([
   const isPhone = width < 700;
 
   beforeAll(async () => {
-    all = await startEverything();
+    all = await startEverything({ isQuick: true });
     mkdirSync(join(all.sidecar.reposDir, "example"));
     open = await openPage(browser, all.discord, { width, height });
     page = open.page;

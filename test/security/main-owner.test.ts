@@ -36,15 +36,14 @@ async function isAsked(name: string): Promise<void> {
   const input = { to: "discord:#ops", content: `For ${name}.` };
   const tools = [{ name: "mcp__threadmux__message", input }];
   // A role that was just given is known to the bot a moment later: what was written before is not read.
-  await until(
-    `an answer for ${name}`,
-    () => {
-      if (said().some(({ content }) => content === `For ${name}.`)) return true;
-      all.discord.driver.post(idOf(name), ops, script("please", { tools }, { text: "ok" }));
-      return false;
-    },
-    { intervalMs: 2_000 },
-  );
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  await until(`an answer for ${name}`, () => {
+    if (said().some(({ content }) => content === `For ${name}.`)) return true;
+    if (performance.now() - writtenAt < 2_000) return false;
+    writtenAt = performance.now();
+    all.discord.driver.post(idOf(name), ops, script("please", { tools }, { text: "ok" }));
+    return false;
+  });
   await untilStatus(all.sidecar, await main(), "idle");
 }
 let calls = 0;
