@@ -17,6 +17,7 @@ import { room } from "./commands/room.ts";
 import { screenshot } from "./commands/screenshot.ts";
 import { status } from "./commands/status.ts";
 import { terminal } from "./commands/terminal.ts";
+import { thoughts } from "./commands/thoughts.ts";
 import { thread } from "./commands/thread.ts";
 
 export const COMMANDS = new Map<string, Command>(
@@ -35,6 +36,7 @@ export const COMMANDS = new Map<string, Command>(
     screenshot,
     exported,
     thread,
+    thoughts,
     inbox,
     here,
     job,

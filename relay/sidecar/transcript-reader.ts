@@ -44,6 +44,33 @@ export async function readFrom(
   return { events, isCut: true };
 }
 
+/** The events whose lines are whole between two offsets in bytes. @throws AppError */
+export async function readBetween(
+  source: TranscriptSource,
+  since: number,
+  end: number,
+): Promise<ThreadEvent[]> {
+  const events: ThreadEvent[] = [];
+  for (let offset = since; offset < end; ) {
+    const reply = await source.readTranscript(offset, end - offset);
+    const lines = reply.lines.split("\n").filter((line) => line !== "");
+    // From the middle of a line on it is no line.
+    for (const line of offset === since && since > 0 ? lines.slice(1) : lines) {
+      const event = findEvent(line);
+      if (event) events.push(event);
+    }
+    if (reply.offset <= offset) break;
+    offset = reply.offset;
+  }
+  return events;
+}
+
+/** The events of the transcript's last bytes. @throws AppError */
+export async function readNewest(source: TranscriptSource, maxBytes: number): Promise<ThreadEvent[]> {
+  const { end } = await source.readTranscript(0, 1);
+  return readBetween(source, Math.max(0, end - maxBytes), end);
+}
+
 /** Where a line begins that stands at the event of that number, or not far before it. By halves. */
 async function findBefore(source: TranscriptSource, seq: number): Promise<number> {
   let low = 0;

@@ -1,7 +1,6 @@
 /** How an agent's turns ended, and with which words: read from its transcript's end. */
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
-import { findEvent } from "../../shared/agent/find-event.ts";
-import type { TranscriptSource } from "../sidecar/transcript-reader.ts";
+import { readBetween, type TranscriptSource } from "../sidecar/transcript-reader.ts";
 
 /** Of a turn: whoever wants more of it looks into the thread. */
 export interface TurnEnd {
@@ -20,27 +19,11 @@ export async function listTurnEnds(vm: TranscriptSource, afterSeq: number): Prom
   const { end } = await vm.readTranscript(0, 1);
   for (let bytes = FIRST_BYTES; ; bytes *= 4) {
     const since = Math.max(0, end - bytes);
-    const events = await readFrom(vm, since, end);
+    const events = await readBetween(vm, since, end);
     // A turn whose beginning is not there may have said its last words before.
     const isAll = since === 0 || bytes >= MAX_BYTES || (events[0]?.seq ?? 0) <= afterSeq;
     if (isAll || startsBefore(events, afterSeq)) return turnEnds(events).filter(({ seq }) => seq > afterSeq);
   }
-}
-
-async function readFrom(vm: TranscriptSource, since: number, end: number): Promise<ThreadEvent[]> {
-  const events: ThreadEvent[] = [];
-  for (let offset = since; offset < end; ) {
-    const reply = await vm.readTranscript(offset, end - offset);
-    const lines = reply.lines.split("\n").filter((line) => line !== "");
-    // From the middle of a line on it is no line.
-    for (const line of offset === since && since > 0 ? lines.slice(1) : lines) {
-      const event = findEvent(line);
-      if (event) events.push(event);
-    }
-    if (reply.offset <= offset) break;
-    offset = reply.offset;
-  }
-  return events;
 }
 
 /** Whether the first turn that ends after `afterSeq` begins in these events. */

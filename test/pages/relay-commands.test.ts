@@ -45,6 +45,7 @@ test("the commands are registered", () => {
     "screenshot",
     "status",
     "terminal",
+    "thoughts",
     "thread",
   ]);
   const offered = all.discord.driver.commands(all.you, CommandType.message).map(({ name }) => name);

@@ -140,6 +140,7 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["jobs", "job resume", { job: "none" }],
   ["jobs", "job run", { job: "none" }],
   ["jobs", "job remove", { job: "none" }],
+  ["roles", "thoughts", {}],
 ];
 
 // Promise: S1

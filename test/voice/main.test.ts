@@ -18,7 +18,11 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), "tmx-prompt-"));
   const mainPromptFile = join(folder, "prompt.md");
   writeFileSync(mainPromptFile, "Be brief, whoever asks.\n");
-  all = await startEverything({ vm: { ...STAND_IN_CONFIG, mainPromptFile }, isQuick: true });
+  all = await startEverything({
+    vm: { ...STAND_IN_CONFIG, mainPromptFile },
+    isQuick: true,
+    discord: { users: [{ name: "Max" }] },
+  });
   const own = join(all.sidecar.stateDir, "memory/main/main");
   mkdirSync(own, { recursive: true, mode: 0o700 });
   writeFileSync(join(own, "MEMORY.md"), "Deploys go out on Tuesdays.\n");
@@ -38,6 +42,7 @@ const write = (text: string, ...rounds: Round[]) =>
   all.discord.driver.post(all.you, ops, script(text, ...rounds));
 /** The bot's messages in the channel. */
 const said = () => all.discord.driver.messages(ops).filter(({ author }) => author.isBot);
+const max = () => all.discord.users.find(({ name }) => name === "Max")?.id ?? "";
 const main = async () => (await vm().voice.findMain(ops)).threadId;
 const results = async () =>
   JSON.stringify(
@@ -109,6 +114,40 @@ test("no command shows what it writes for itself", async () => {
     const answer = await all.discord.driver.command(all.you, home, name, {}).reply();
     expect(answer.content).toContain("What this agent writes for itself is private");
   }
+});
+
+test("/thoughts shows it to an owner of each channel that an agent hears, and to nobody else", async () => {
+  const { driver } = all.discord;
+  const home = (await all.sidecar.client.getThread(await main())).home?.channelId ?? "";
+  const shown = await driver.command(all.you, home, "thoughts", {}).reply();
+  expect(shown.isEphemeral).toBe(true);
+  expect(shown.content).not.toContain("private thought");
+  const [file] = shown.attachments;
+  expect(driver.attachment(file?.id ?? "").toString()).toContain("A private thought.");
+  expect([...driver.messages(home), ...said()].map(({ content }) => content).join()).not.toContain(
+    "private thought",
+  );
+  // It hears another channel, in which this owner is a viewer: what was said there is not theirs.
+  const other = driver.createChannel("other").id;
+  await vm().channels.set(aDiscordId(other), { mode: "main" });
+  await vm().people.setRole({
+    kind: "user",
+    id: aDiscordId(max()),
+    channelId: aDiscordId(ops),
+    role: "owner",
+  });
+  const answer = async () => (await driver.command(max(), home, "thoughts", {}).reply()).content;
+  await until("the owner of one channel to be told of the other", async () =>
+    (await answer()).includes("in this channel"),
+  );
+  await vm().people.setRole({
+    kind: "user",
+    id: aDiscordId(max()),
+    channelId: aDiscordId(other),
+    role: "owner",
+  });
+  await until("the owner of both to be shown it", async () => (await answer()).includes("wrote for itself"));
+  await vm().channels.set(aDiscordId(other), { mode: "off" });
 });
 
 test("an address that is missing or closed is refused with a list of what is open", async () => {
