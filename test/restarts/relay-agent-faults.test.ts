@@ -1,12 +1,11 @@
 /** Asks of agents in Discord while relay, sidecar and engine are killed: each is decided once, as its buttons show. */
 import { beforeAll, expect, type TestContext, test } from "vitest";
-import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
 import { runLocalDiscord } from "../../local-discord/run.ts";
 import { seededRandom } from "../../shared/random.ts";
 import { SIEGE_ENV } from "../support/agent-siege.ts";
 import { AskStorm, type StormOptions } from "../support/ask-storm.ts";
 import { AgentTalk } from "../support/discord-agents.ts";
-import { inFull, isFull } from "../support/faults.ts";
+import { inFull } from "../support/faults.ts";
 import { relayConfigFor } from "../support/relay-config.ts";
 import { bundleRelay, makeRelayProcess, type RelayProgram } from "../support/relay-process.ts";
 import { spawnSidecar } from "../support/sidecar.ts";
@@ -17,7 +16,7 @@ const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9));
 let program: RelayProgram;
 beforeAll(async () => {
   console.log(`asks under faults: SEED=${SEED}`);
-  program = await bundleRelay({ isQuick: !isFull });
+  program = await bundleRelay();
   return () => program.remove();
 });
 
@@ -26,7 +25,7 @@ async function openStorm(
   wanted: Pick<StormOptions, "asks" | "kills" | "threads" | "victims" | "timeoutMs">,
 ): Promise<AskStorm> {
   const sidecar = await spawnSidecar(SIEGE_ENV);
-  const limits = { ...(isFull ? {} : WIDE_LIMITS), identify: { windowMs: 0, total: 10_000 } };
+  const limits = { identify: { windowMs: 0, total: 10_000 } };
   const discord = await runLocalDiscord({ port: 0, users: [{ name: "Robin" }], limits });
   const people = discord.users.map(({ id }) => id);
   const config = {
