@@ -109,7 +109,11 @@ export function refusalText(
   return `You are a ${role} here, and may not ${RIGHTS[right]}. ${who}`;
 }
 
-function whoCould(right: Right, grants: readonly Grant[], channelId: string | undefined): string {
+/**
+ * The sentence that names who may do something: the roles, and the first people and roles at Discord that have one.
+ * @param channelId undefined: in no channel, so grants in all channels count alone
+ */
+export function whoCould(right: Right, grants: readonly Grant[], channelId: string | undefined): string {
   // A person's grant in all channels may be narrowed by another one in this channel.
   const isOverruled = ({ kind, id }: Grant) =>
     kind === "user" && !mayDo(roleIn(grants, { id, roles: [] }, channelId), right);

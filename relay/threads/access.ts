@@ -10,6 +10,7 @@ import {
   roleIn,
   rolesAnywhere,
   type Somebody,
+  whoCould,
 } from "../../shared/rights.ts";
 import type { Vm } from "../sidecar/vm.ts";
 
@@ -82,15 +83,21 @@ export class Access {
 
   /** @throws AppError `forbidden`, which says who could */
   judge(userId: string, right: Right, placeId: string): void {
+    if (!this.may(userId, right, placeId))
+      throw new AppError("forbidden", this.refusal(userId, right, placeId));
+  }
+
+  /** The sentence for somebody who may not: what they are, and who could. */
+  readonly refusal = (userId: string, right: Right, placeId: string): string => {
     const role = this.#roleOf(userId, placeId);
-    if (mayDo(role, right)) return;
     const channelId = this.#options.channelOf(placeId);
     const isElsewhere = role === undefined && rolesAnywhere(this.#grants, this.#somebody(userId)).length > 0;
-    throw new AppError(
-      "forbidden",
-      refusalText(right, { role, grants: this.#grants, channelId, isElsewhere }),
-    );
-  }
+    return refusalText(right, { role, grants: this.#grants, channelId, isElsewhere });
+  };
+
+  /** The sentence that names who may do something there. */
+  readonly whoCould = (right: Right, placeId: string): string =>
+    whoCould(right, this.#grants, this.#options.channelOf(placeId));
 
   #roleOf(userId: string, placeId: string): Role | undefined {
     return roleIn(this.#grants, this.#somebody(userId), this.#options.channelOf(placeId));

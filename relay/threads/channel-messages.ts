@@ -29,7 +29,7 @@ import { MainMessages } from "./main-messages.ts";
 import { leftOut, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
-import { asLetIn, mayWrite } from "./writers.ts";
+import { asLetIn, isAnswered, mayWrite, WENT_NOWHERE } from "./writers.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;
@@ -47,14 +47,14 @@ export interface ChannelMessagesOptions {
   /** The channel's settings now; undefined if it is not served. */
   getSettings: () => ChannelRow | undefined;
   botId: string;
-  access: Pick<Access, "may" | "judge" | "learn">;
+  access: Pick<Access, "may" | "judge" | "learn" | "refusal" | "whoCould">;
   log: Log;
   now: () => number;
   signal: AbortSignal;
 }
 
-/** Of an answer that went into a thread; undefined of any other message. */
-type Taken = { /** Settles when the thread shows it. */ readonly heard: Promise<void> } | undefined;
+/** Of a message that went somewhere; undefined of any other. */
+type Taken = { /** Settles when the thread shows it. */ readonly heard?: Promise<void> } | undefined;
 
 export class ChannelMessages {
   readonly #options: ChannelMessagesOptions;
@@ -138,7 +138,8 @@ export class ChannelMessages {
       const key = await this.#place(message);
       // Whoever presses twice finds what the first press has made.
       const taken = await this.#work.run(key, () => this.#handle(message));
-      await taken?.heard;
+      if (taken === undefined) throw new AppError("unsupported", WENT_NOWHERE);
+      await taken.heard;
     } finally {
       this.#beginning.delete(messageId);
     }
@@ -181,7 +182,7 @@ export class ChannelMessages {
   #take(message: DiscordMessage, ageMs: number): void {
     const { access, log } = this.#options;
     const { id } = message;
-    if (this.#pending.has(id) || !(mayWrite(access, message) || mayWrite(access, message, "propose"))) return;
+    if (this.#pending.has(id) || !isAnswered(access, message)) return;
     const working = this.#place(message).then((key) =>
       this.#work.run(key, () => this.#takeNow(message, ageMs)),
     );
@@ -204,13 +205,12 @@ export class ChannelMessages {
   }
 
   async #takeNow(message: DiscordMessage, ageMs: number): Promise<Taken> {
-    const { access } = this.#options;
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
-    if (ageMs <= MAX_AGE_MS && mayWrite(access, message)) return this.#patiently(message);
-    if (this.#rules.mode === "main" || answered(message) !== undefined || mayBegin(message, this.#rules))
-      await (mayWrite(access, message) ? this.#replies.ask(message, ageMs) : this.#replies.propose(message));
-    return undefined;
+    if (ageMs <= MAX_AGE_MS && mayWrite(this.#options.access, message)) return this.#patiently(message);
+    const goesIn = this.#rules.mode === "main" || answered(message) !== undefined;
+    if (!goesIn && !mayBegin(message, this.#rules)) return undefined;
+    return void (await this.#replies.hold(message, ageMs, goesIn ? "type" : "run"));
   }
 
   /** Whose queue it waits in: its thread's, or that of the thread that it will begin. */
@@ -277,7 +277,7 @@ export class ChannelMessages {
     if (main && [undefined, main.threadId].includes(threadId)) return this.#tellMain(main, message);
     const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
     if (taken) return taken;
-    if (mayBegin(message, this.#rules)) return void (await this.#begin(message, threadId));
+    if (mayBegin(message, this.#rules)) return this.#begin(message, threadId);
     // In mode `mention` people talk with each other too: only who answered an agent is told.
     if (threadId === undefined) return undefined;
     throw new AppError(
@@ -308,7 +308,8 @@ export class ChannelMessages {
 
   async #tellMain(main: LiveThread, message: DiscordMessage): Promise<Taken> {
     const rest = await this.#main.take(main, { ...message, content: wordsFor(message, this.#rules) });
-    return void (await this.#replies.tellRest(message, rest));
+    await this.#replies.tellRest(message, rest);
+    return {};
   }
 
   /** A thread takes a message a second: what is said in the channel meanwhile does not wait for that. */
@@ -326,7 +327,7 @@ export class ChannelMessages {
   }
 
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
-  async #begin(message: DiscordMessage, over: DiscordId | undefined): Promise<void> {
+  async #begin(message: DiscordMessage, over: DiscordId | undefined): Promise<Taken> {
     const { access, beginnings, channel, channelId, getSettings, inputs, threads } = this.#options;
     access.judge(message.author.id, "run", channelId);
     const { command, isPlain, attachments } = firstWordsOf(message, this.#rules);
@@ -344,5 +345,6 @@ export class ChannelMessages {
     const files = withFilesAlone(message, attachments, agent.reading);
     if (live && files) await inputs.typeInto(live, files, { inputId: `${message.id}.files` });
     await this.#replies.tellRest(message, leftOut(message, attachments, agent.reading));
+    return {};
   }
 }

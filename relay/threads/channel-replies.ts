@@ -5,13 +5,15 @@ import { sendButton } from "../content/buttons.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration, partlyText, threadWaitText } from "../texts.ts";
+import type { Access } from "./access.ts";
 import type { Channel } from "./channel.ts";
-import { proposal } from "./writers.ts";
+import { answerToWriter, mayWrite, type WriteRight } from "./writers.ts";
 
 /** Whoever waits for a new thread longer than this reads how long. */
 const MIN_TOLD_MS = 5_000;
 
 export interface ChannelRepliesOptions {
+  access: Pick<Access, "may" | "refusal" | "whoCould">;
   channel: Pick<Channel, "say">;
   log: Log;
   now: () => number;
@@ -33,14 +35,19 @@ export class ChannelReplies {
     );
   }
 
-  ask(message: DiscordMessage, ageMs: number): Promise<void> {
+  /**
+   * Answers a message that does not go in by itself: an old one is asked about, and who may not write is told who could.
+   * @param right that the message needs
+   */
+  async hold(message: DiscordMessage, ageMs: number, right: WriteRight): Promise<void> {
+    const { access } = this.#options;
+    if (!mayWrite(access, message)) {
+      const answer = answerToWriter(access, message, right);
+      return answer && this.#reply(message, answer);
+    }
     const ago = formatDuration(ageMs / 1_000);
     const text = `⏳ You wrote this ${ago} ago, while nobody was listening. Is it still to be done?`;
     return this.#reply(message, { name: `ask.${message.id}`, text, buttons: sendButton(message.id) });
-  }
-
-  propose(message: DiscordMessage): Promise<void> {
-    return this.#reply(message, proposal(message));
   }
 
   refuse(message: DiscordMessage, error: unknown): Promise<void> {

@@ -36,7 +36,7 @@ interface TextInput {
 
 export interface InputsOptions {
   api: DiscordApi;
-  access: Pick<Access, "may" | "learn">;
+  access: Pick<Access, "may" | "learn" | "refusal" | "whoCould">;
   log: Log;
   now: () => number;
   signal: AbortSignal;

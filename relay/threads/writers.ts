@@ -7,8 +7,13 @@ import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import type { Access } from "./access.ts";
 
-const GUEST = "✋ A guest wrote this. It waits until somebody who may write lets it in.";
-const VIEWER = "👀 You may look on here, not write. `/here` says who may.";
+/** What its reader's right is called in the offer of a guest's message. */
+const LETS_IN = { type: "write", run: "begin threads" } as const;
+/** The answer to a press that takes a message in, if no thread takes it any more. */
+export const WENT_NOWHERE =
+  "Nothing went in: this channel's mode has changed, and a message like this one begins nothing here any more. `/here` shows the mode.";
+/** The right that lets a message in: `run` if it would begin a thread. */
+export type WriteRight = keyof typeof LETS_IN;
 
 /** @param placeId the channel or thread that it goes to, if it was not written there */
 export function mayWrite(
@@ -20,17 +25,33 @@ export function mayWrite(
   return isFromPerson(message, (userId) => may(userId, right, placeId));
 }
 
-/** Makes the answer below a guest's message, with the button that lets it in. */
-export function proposal(message: DiscordMessage): Answer {
-  const buttons = letInButton(message.id, editedAt(message));
-  return { name: `guest.${message.id}`, text: GUEST, buttons };
+/** Whether their writing in a channel has an answer: that of strangers has none. */
+export function isAnswered(access: Pick<Access, "may">, message: DiscordMessage): boolean {
+  return (["type", "propose", "read"] as const).some((right) => mayWrite(access, message, right));
 }
 
-/** Makes the answer to somebody who may not write: a viewer gets it once in a thread, a stranger gets none. */
-export function answerToWriter(access: Pick<Access, "may">, message: DiscordMessage): Answer | undefined {
-  if (mayWrite(access, message, "propose")) return proposal(message);
+/**
+ * Makes the answer to somebody who may not write: a guest's message gets the button that lets it in, a viewer is told
+ * once in a place who could, a stranger gets none.
+ * @param right that the message needs
+ */
+export function answerToWriter(
+  access: Pick<Access, "may" | "refusal" | "whoCould">,
+  message: DiscordMessage,
+  right: WriteRight = "type",
+): Answer | undefined {
+  const { id, author, channel_id: placeId } = message;
+  if (mayWrite(access, message, "propose")) {
+    const could = access.whoCould(right, placeId);
+    const text = `✋ A guest wrote this. It waits until somebody who may ${LETS_IN[right]} here lets it in. ${could}`;
+    return { name: `guest.${id}`, text, buttons: letInButton(id, editedAt(message)) };
+  }
   if (mayWrite(access, message, "read"))
-    return { name: `viewer.${message.author.id}`, text: VIEWER, buttons: [] };
+    return {
+      name: `viewer.${author.id}`,
+      text: `👀 ${access.refusal(author.id, right, placeId)}`,
+      buttons: [],
+    };
   return undefined;
 }
 

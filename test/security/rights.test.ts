@@ -27,6 +27,8 @@ const may = (role: Role, right: string) => TABLE[role].split(" ").includes(right
 const cells = (right: string) => Object.fromEntries(ROLES.map((role) => [role, may(role, right)]));
 
 const REFUSAL = /may not|not on the list/;
+/** A refusal's end, which names who could. */
+const WHO_COULD = / could: <@&?\d+>/;
 
 let all: Everything;
 let channelId: string;
@@ -228,6 +230,7 @@ test("message, into a thread: who may write is heard, a guest waits, a viewer is
     const isOffered = offered.some(({ buttons }) => buttons.some(({ label }) => label.includes("Let it in")));
     expect([role, isOffered]).toEqual([role, may(role, "propose")]);
     if (role === "nobody") expect(offered).toEqual([]);
+    if (role === "viewer" || role === "guest") expect(offered[0]?.content).toMatch(WHO_COULD);
     return all.terminalText(thread).includes(words);
   };
   expect(await table(heard)).toEqual(cells("type"));
@@ -264,9 +267,11 @@ test("message, in a channel where it begins an agent: who may run one is answere
   const begun = async (role: Role, person: string) => {
     const message = driver.post(person, open, script(`Say ${role}`, { text: `Hello ${role}.` }));
     const own = () => driver.messages(open).filter(({ replyTo }) => replyTo?.id === message.id);
-    if (role === "nobody" || role === "viewer") return false; // looked at below
+    if (role === "nobody") return false; // looked at below
     await until("an answer", () => driver.findThread(message.id) !== undefined || own().length > 0);
-    if (role === "member") expect(own()[0]?.content).toMatch(REFUSAL);
+    if (role === "member" || role === "viewer") expect(own()[0]?.content).toMatch(REFUSAL);
+    if (role === "guest") expect(own()[0]?.content).toContain("who may begin threads here lets it in");
+    if (driver.findThread(message.id) === undefined) expect(own()[0]?.content).toMatch(WHO_COULD);
     return driver.findThread(message.id) !== undefined;
   };
   expect(await table(begun)).toEqual(cells("run"));
@@ -274,6 +279,36 @@ test("message, in a channel where it begins an agent: who may run one is answere
     .messages(open)
     .filter(({ author }) => [people.nobody, people.viewer].includes(author.id));
   for (const { id } of silent) expect(driver.findThread(id)).toBeUndefined();
+});
+
+test("message, of a guest in a channel: letting it in begins a thread, so a member is refused; a new mode takes nothing", async () => {
+  const { driver } = all.discord;
+  const propose = async (words: string) => {
+    const { id } = driver.post(people.guest, open, script(words, { text: words }));
+    const find = () => driver.messages(open).find(({ replyTo }) => replyTo?.id === id);
+    const offer = await driver.until(find, { what: "the offer", timeoutMs: 25_000 });
+    const press = (person: string) => driver.press(person, offer.id, offer.buttons[0]?.customId ?? "");
+    const told = (person: string, words: RegExp) =>
+      until(`an answer like ${words}`, () =>
+        driver.ephemerals(person).some(({ content }) => words.test(content)),
+      );
+    return { id, press, told, offer: () => find()?.content };
+  };
+  const first = await propose("Begin this");
+  first.press(people.member);
+  await first.told(people.member, /You are a member here, and may not begin threads\. .* could: /);
+  expect([driver.findThread(first.id), first.offer()]).toEqual([undefined, expect.stringContaining("guest")]);
+  first.press(people.maker);
+  await until("the thread", () => driver.findThread(first.id) !== undefined);
+  await until("who let it in", () => first.offer()?.includes(`<@${people.maker}> let it in`) === true);
+  const second = await propose("Not this");
+  await driver.command(all.you, open, "here", { mode: "mention" }).reply();
+  second.press(people.maker);
+  await second.told(people.maker, /Nothing went in: this channel's mode has changed/);
+  expect(second.offer()).not.toContain("let it in.");
+  await driver.command(all.you, open, "here", { mode: "threads" }).reply();
+  second.press(people.maker);
+  await until("who let it in", () => second.offer()?.includes(`<@${people.maker}> let it in`) === true);
 });
 
 test("API caller", async () => {

@@ -7,7 +7,7 @@ import { cleanLine } from "../../../shared/clean-text.ts";
 import { clip } from "../../../shared/clip.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
-import { ROLES, type Role } from "../../../shared/rights.ts";
+import { ROLES, type Role, roleIn } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { hereDir } from "../../actions/here-dir.ts";
 import { hereMode } from "../../actions/here-mode.ts";
@@ -47,7 +47,7 @@ export function hereReply({ channelId, row, problem, dirs, people, mayChange }: 
     `📌 **<#${channelId}>** is a project.`,
     ...warning,
     ...settingLines(row),
-    peopleLine(people),
+    peopleLine(channelId, people),
   ];
   if (row.isFixed)
     lines.push(
@@ -106,12 +106,19 @@ function settingLines(row: ChannelRow): string[] {
   return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
 }
 
-/** Names the first people of each role, each with a mention that notifies nobody. */
-function peopleLine(people: readonly PersonRow[]): string {
+/**
+ * Names the first people of each role, each with a mention that notifies nobody. Who has one role in all channels and
+ * another one here is named once, at the role that counts.
+ */
+function peopleLine(channelId: DiscordId, people: readonly PersonRow[]): string {
+  const named = new Map<string, Role>();
+  for (const { kind, id } of people) {
+    const own = people.filter((one) => one.kind === kind && one.id === id);
+    const role = roleIn(own, kind === "user" ? { id, roles: [] } : { id: "", roles: [id] }, channelId);
+    if (role !== undefined) named.set(kind === "user" ? `<@${id}>` : `<@&${id}>`, role);
+  }
   const ofRole = (role: Role) => {
-    const names = people
-      .filter((one) => one.role === role)
-      .map(({ kind, id }) => (kind === "user" ? `<@${id}>` : `<@&${id}>`));
+    const names = [...named.keys()].filter((name) => named.get(name) === role);
     const shown = names.slice(0, MAX_NAMED).join(" ");
     const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
     return names.length === 0 ? [] : [`${role} ${shown}${more}`];
