@@ -78,6 +78,10 @@ test("a directory that does not have the channel's directive is refused, until t
     expect(message).toMatch(/^directive: the directory (shop|infra) has none called (till|none)/);
   }
   expect(await set(client, SHOP, { mode: "threads", dir: "shop" })).toMatchObject({ directive: "till" });
+  expect(await refusal(set(client, SHOP, { mode: "main" }))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringMatching(/^directive: the one agent .* take till back/),
+  });
   expect(await set(client, SHOP, { dir: "infra", directive: null })).toMatchObject({ dir: "infra" });
 });
 
@@ -134,6 +138,12 @@ test("what is wrong is named, and changes nothing", async () => {
     [SHOP, { engine: "demo", limits: { usd: 2 } }, "invalid_request", /limits\.usd: not a known field/],
     [SHOP, { limits: { turns: 0 } }, "invalid_request", /limits\.turns: must be more than 0/],
     [SHOP, { worktree: "yes" }, "invalid_request", /worktree: must be true or false/],
+    [
+      SHOP,
+      { mode: "main", worktree: true },
+      "unsupported",
+      /^worktree: the one agent .* set worktree to false/,
+    ],
     [SHOP, { agents: "main" }, "invalid_request", /agents: not a known field/],
     [SHOP, { agent: "Ops Team" }, "invalid_request", /^agent: /],
     [SHOP, { isFixed: true }, "invalid_request", /isFixed: not a known field/],

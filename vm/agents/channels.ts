@@ -59,8 +59,8 @@ export class Channels {
 
   /**
    * Serves a channel, or changes its settings.
-   * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine can't do,
-   *   `not_found` if its directory has no such directive
+   * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine or
+   *   its mode can't do, `not_found` if its directory has no such directive
    */
   async set(channelId: DiscordId, { dir, limits: changes, ...request }: ChannelRequest): Promise<ChannelRow> {
     const { store, reposDir, userSpace } = this.#options;
@@ -78,6 +78,7 @@ export class Channels {
     const before = settingsOf(known);
     const limits = withChanges(before.limits, changes);
     const settings: ChannelSettings = { ...before, ...definedOf(request), ...place, limits };
+    refuseForMain(settings);
     this.#refuseUnsupported(settings);
     this.#refuseSecond(known, settings);
     if (known?.mode !== "main" && settings.mode === "main") this.#forgetEnded(settings.agent ?? MAIN_AGENT);
@@ -163,6 +164,21 @@ export class Channels {
     // Of the engine alone it is asked, so it does not matter where its program lies.
     refuseUnsupported(agent, chooseLaunch(chosen, settings, "").engine, settings, "");
   }
+}
+
+/** A channel's one agent is made by no directive, and works in the channel's directory itself. */
+function refuseForMain({ mode, worktree, directive }: ChannelSettings): void {
+  if (mode !== "main") return;
+  if (worktree)
+    throw new AppError(
+      "unsupported",
+      "worktree: the one agent that hears a channel works in the channel's directory; set worktree to false, or another mode.",
+    );
+  if (directive !== null)
+    throw new AppError(
+      "unsupported",
+      `directive: the one agent that hears a channel is made by none; take ${directive} back, or set another mode.`,
+    );
 }
 
 function settingsOf(row: ChannelRow | undefined): ChannelSettings {
