@@ -185,12 +185,12 @@ function openRooms(
   });
   const activeThreads = new ActiveThreads({ api, budget, attended, threads, botId, now, log });
   const endings = new Endings({ vm, threads, api, log, signal });
-  const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
+  const beginnings = new Beginnings({ vm, threads, endings, threadMaker, attended, api, log });
   const homes = new Homes({ vm, threads, channels, threadMaker, api, ...place });
   const files = new PersonFiles(new Cdn(config.discordApiUrl, signal));
   const ended = new EndedThreads({ api, vm, beginnings, channels, endings, files, botId, log });
   const absent = new AbsentThreads({ api, log });
-  const inputs = new Inputs({ api, threads, files, ended, absent, access, log, now, signal });
+  const inputs = new Inputs({ api, threads, files, ended, absent, access, attended, log, now, signal });
   const channelMessages = new AllMessages({
     ...{ api, vm, threads, beginnings, inputs, channels, access, now },
     ...place,
@@ -228,7 +228,7 @@ function openRooms(
   const forCommands = { channels, here, refreshChannels, beginnings, endings, screenshots };
   const context = { vm, threads, ...forCommands, access, listMinutes, now };
   const met = (discordId: string, name: string, placeId: string | null) => {
-    whoMay.note(discordId, name);
+    if (access.isSomebody(discordId)) whoMay.note(discordId, name);
     if (placeId !== null && access.may(discordId, "read", placeId)) attended.note(placeId);
   };
   return { ...rooms, access, activeThreads, context, met };

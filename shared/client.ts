@@ -314,9 +314,12 @@ export class SidecarClient {
     return followEvents(connect, query, signal);
   }
 
-  /** Says who has a role by the relay's own settings; nobody else has one by them from then on. */
-  async putPeople(people: SentBody<typeof peopleRoutes.put>["people"]): Promise<void> {
-    await this.call(peopleRoutes.put, {}, { body: { people } });
+  /** Says who alone has a role by the relay's own settings from then on, and what those are called who act in Discord. */
+  async putPeople(
+    people: SentBody<typeof peopleRoutes.put>["people"],
+    handles: SentBody<typeof peopleRoutes.put>["handles"] = [],
+  ): Promise<void> {
+    await this.call(peopleRoutes.put, {}, { body: { people, handles } });
   }
 
   /** Says which channels the relay's own settings name. */

@@ -4,7 +4,7 @@ import { discordIdSchema } from "./ids.ts";
 import { ROLES } from "./rights.ts";
 
 /** One bot serves one server; more people than will ever have a role in it. */
-const MAX_PEOPLE = 1_000;
+export const MAX_PEOPLE = 1_000;
 
 export const MAX_HANDLE = 64;
 /** As many roles as a server at Discord can have. */
@@ -19,15 +19,18 @@ const grantShape = {
   channelId: discordIdSchema.nullable().default(null),
 };
 
+const handle = z
+  .string()
+  .min(1, "must not be empty")
+  .max(MAX_HANDLE, `must be at most ${MAX_HANDLE} characters`);
+const handleSchema = z.strictObject({ id: discordIdSchema, handle });
+export type ToldHandle = z.output<typeof handleSchema>;
+
 const personSchema = z.strictObject({
   ...grantShape,
   role,
   /** What others call the person; null if nobody has said, and of a role at Discord. */
-  handle: z
-    .string()
-    .min(1, "must not be empty")
-    .max(MAX_HANDLE, `must be at most ${MAX_HANDLE} characters`)
-    .nullable(),
+  handle: handle.nullable(),
   /** The relay's own settings name it: they alone change it. */
   isFixed: z.boolean(),
 });
@@ -43,6 +46,8 @@ const onceEach = (rows: readonly ToldPerson[]) => new Set(rows.map(nameOf)).size
 /** All that the relay's settings name: who is not among them has no role by them any more. */
 export const peopleRequestSchema = z.strictObject({
   people: z.array(toldPersonSchema).max(MAX_PEOPLE).refine(onceEach, "must name each id once in a channel"),
+  /** What people are called who act in Discord, whoever gave them their role. Of who has none nothing is kept. */
+  handles: z.array(handleSchema).max(MAX_PEOPLE).default([]),
 });
 export const peopleReplySchema = z.object({ people: z.array(personSchema) });
 

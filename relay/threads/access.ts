@@ -77,6 +77,11 @@ export class Access {
     return this.#roles.get(userId);
   }
 
+  /** Whether they have a role in some channel. */
+  isSomebody(userId: string): boolean {
+    return rolesAnywhere(this.#grants, this.#somebody(userId)).length > 0;
+  }
+
   /** @param placeId a channel, or a thread in one */
   readonly may = (userId: string, right: Right, placeId: string): boolean =>
     mayDo(this.#roleOf(userId, placeId), right);
@@ -91,7 +96,7 @@ export class Access {
   readonly refusal = (userId: string, right: Right, placeId: string): string => {
     const role = this.#roleOf(userId, placeId);
     const channelId = this.#options.channelOf(placeId);
-    const isElsewhere = role === undefined && rolesAnywhere(this.#grants, this.#somebody(userId)).length > 0;
+    const isElsewhere = role === undefined && this.isSomebody(userId);
     return refusalText(right, { role, grants: this.#grants, channelId, isElsewhere });
   };
 

@@ -32,12 +32,15 @@ test("a thread that did not begin is removed from Discord, and its own error tol
   const log = createLog("relay", "silent");
   const endings = new Endings({ vm, threads, api, log } as unknown as EndingsOptions);
   const threadMaker = { make: async () => "5" };
-  const options = { vm, threads, endings, threadMaker, api, log } as unknown as BeginningsOptions;
+  const noted: string[] = [];
+  const attended = { note: (id: string) => void noted.push(id) };
+  const options = { vm, threads, endings, threadMaker, attended, api, log } as unknown as BeginningsOptions;
   const begun = new Beginnings(options).create(
     { channelId: aDiscordId("3"), type: "terminal", dir: ".", command: "true", userId: "1" },
     () => undefined,
   );
   await expect(begun).rejects.toThrow("the first fault");
   expect(deleted).toEqual(["5"]);
+  expect(noted).toEqual(["5"]);
   expect(asked.some((one) => one.startsWith("DELETE") || one.includes("kill"))).toBe(true);
 });

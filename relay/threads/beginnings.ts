@@ -9,6 +9,7 @@ import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_TITLE_CHARACTERS, threadName } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
+import type { Attended } from "../discord/attended.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import { channelIdOf, type DiscordPlace, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
@@ -22,6 +23,7 @@ export interface BeginningsOptions {
   threads: Threads;
   endings: Endings;
   threadMaker: ThreadMaker;
+  attended: Pick<Attended, "note">;
   api: DiscordApi;
   log: Log;
 }
@@ -173,6 +175,7 @@ export class Beginnings {
     const { vm, threads, threadMaker } = this.#options;
     const { channelId, type, dir, command, userId } = asked;
     threads.setBusy(messageId, true);
+    this.#options.attended.note(messageId);
     try {
       let thread = await this.#find(messageId);
       if (!thread) {
@@ -207,6 +210,7 @@ export class Beginnings {
     const { threads, endings, threadMaker } = this.#options;
     const threadId = await threadMaker.make({ channelId, name: title }, onWait);
     threads.setBusy(threadId, true);
+    this.#options.attended.note(threadId);
     let isCreated = false;
     try {
       const handle = await make({ threadId, channelId });

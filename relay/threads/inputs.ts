@@ -9,6 +9,7 @@ import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
 import type { LetIn } from "../actions/frame/action.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
+import type { Attended } from "../discord/attended.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import type { Attachment } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
@@ -44,6 +45,7 @@ export interface InputsOptions {
   files: PersonFiles;
   ended: Pick<EndedThreads, "ask">;
   absent: Pick<AbsentThreads, "whenKnown">;
+  attended: Pick<Attended, "note">;
 }
 
 export class Inputs {
@@ -164,6 +166,8 @@ export class Inputs {
     { inputId, channelId }: { inputId?: string; channelId?: DiscordId } = {},
   ): Promise<string | undefined> {
     const vm = thread.vm.as(message.author.id);
+    // The message may stand in a channel, and its writer waits for what comes of it in the thread.
+    this.#options.attended.note(thread.threadId);
     const send = (input: TextInput) => this.#send(vm, { ...input, ...(channelId && { channelId }) });
     return this.#queue.run(thread.threadId, () => this.#typeParts(message, thread, send, inputId));
   }

@@ -4,7 +4,7 @@ import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { clip } from "../../shared/clip.ts";
 import type { Log } from "../../shared/log.ts";
-import { MAX_HANDLE, type ToldPerson } from "../../shared/people-api.ts";
+import { MAX_HANDLE, MAX_PEOPLE, type ToldPerson } from "../../shared/people-api.ts";
 
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
@@ -16,7 +16,7 @@ export interface WhoMayOptions {
 
 export class WhoMay {
   readonly #options: WhoMayOptions;
-  /** The names in Discord of those who have acted since the relay's start. The sidecar keeps the others' as they were. */
+  /** The names in Discord of those who acted last. The sidecar keeps the others' as they were. */
   readonly #handles = new Map<string, string>();
 
   constructor(options: WhoMayOptions) {
@@ -29,13 +29,14 @@ export class WhoMay {
     await this.#options.client.putFixedChannels([this.#options.channel]);
   }
 
-  /** Somebody acts. A name that is news is told at once; if that fails, when they act again. */
+  /** Somebody who has a role acts. A name that is news is told at once; if that fails, when they act again. */
   note(discordId: string, name: string): void {
     const handle = clip(cleanLine(name).trim(), MAX_HANDLE);
-    const { people } = this.#options;
-    if (handle === "" || !people.some(({ kind, id }) => kind === "user" && id === discordId)) return;
-    if (this.#handles.get(discordId) === handle) return;
+    if (handle === "" || this.#handles.get(discordId) === handle) return;
+    this.#handles.delete(discordId);
     this.#handles.set(discordId, handle);
+    const [oldest] = this.#handles.keys();
+    if (this.#handles.size > MAX_PEOPLE && oldest !== undefined) this.#handles.delete(oldest);
     this.#tellPeople().catch((error: unknown) => {
       this.#handles.delete(discordId);
       this.#options.log.warn({ err: error }, "could not tell the sidecar what somebody is called");
@@ -43,10 +44,7 @@ export class WhoMay {
   }
 
   #tellPeople(): Promise<void> {
-    const people = this.#options.people.map((one) => {
-      const handle = one.kind === "user" ? this.#handles.get(one.id) : undefined;
-      return { ...one, ...(handle === undefined ? {} : { handle }) };
-    });
-    return this.#options.client.putPeople(people);
+    const handles = [...this.#handles].map(([id, handle]) => ({ id, handle }));
+    return this.#options.client.putPeople([...this.#options.people], handles);
   }
 }

@@ -428,3 +428,11 @@ test("MCP: an agent may what the person may who began it", async () => {
   }
   await api(undefined, "POST", `/thread/${agent}/kill`, {});
 });
+
+test("who has a role by another's word is called by their name, and a stranger by none", async () => {
+  const { driver } = all.discord;
+  await driver.command(people.nobody, channelId, "status").reply();
+  const called = async () => (await api(undefined, "GET", "/people")).text;
+  await until("the maker's name", async () => (await called()).includes('"handle":"Max"'));
+  expect(await called()).not.toContain("Mallory");
+});

@@ -58,6 +58,20 @@ test("nobody may before the relay has said who; then those, and nobody else", as
   expect(await client.call(routes.list, {})).toEqual({
     people: [{ ...USUAL, id: GRACE, handle: "Grace" }],
   });
+  // Whoever gave somebody their role, the relay says what they are called; of others nothing is kept.
+  await client.call(routes.setRole, {}, { body: { id: ADA, role: "viewer" } });
+  await client.putPeople(
+    [{ id: GRACE, role: "maker" }],
+    [
+      { id: ADA, handle: "Ada L." },
+      { id: id(7), handle: "stranger" },
+    ],
+  );
+  const called = async () => (await client.call(routes.list, {})).people.map(({ handle }) => handle);
+  expect(await called()).toEqual(["Grace", "Ada L."]);
+  await client.call(routes.setRole, {}, { body: { id: id(7), role: "viewer" } });
+  expect(await called()).toEqual(["Grace", "Ada L.", null]);
+  for (const one of [ADA, id(7)]) await client.call(routes.setRole, {}, { body: { id: one, role: null } });
   // The owner is no person, and asks nobody.
   expect(await may(client)).toBe(true);
 });

@@ -4,6 +4,7 @@ import {
   type PersonRow,
   peopleReplySchema,
   type RoleRequest,
+  type ToldHandle,
   type ToldPerson,
 } from "../../shared/people-api.ts";
 import { rolesAnywhere } from "../../shared/rights.ts";
@@ -107,13 +108,23 @@ export class PeopleTable {
     return this.#grants.find((row) => row.kind === kind && row.id === id && row.channelId === channelId);
   }
 
-  /** The relay's settings name these, and nobody else. */
-  replaceFixed(people: readonly ToldPerson[]): void {
+  /**
+   * The relay's settings name these, and nobody else.
+   * @param handles what people are called; of somebody who has no role nothing is kept
+   */
+  replaceFixed(people: readonly ToldPerson[], handles: readonly ToldHandle[] = []): void {
     this.#change(() => {
       this.#clearFixed.run();
       for (const { kind, id, channelId, role, handle } of people) {
         this.#put.run({ kind, id, channelId: channelId ?? ALL, role, isFixed: 1 });
         if (kind === "user" && handle !== undefined) this.#note(id, { roles: this.rolesOf(id), handle });
+      }
+      this.#grants = this.#read();
+      for (const { id, handle } of handles) {
+        const roles = this.rolesOf(id);
+        const isNews = this.handleOf(id) !== handle;
+        if (isNews && rolesAnywhere(this.#grants, { id, roles }).length > 0)
+          this.#note(id, { roles, handle });
       }
     });
   }

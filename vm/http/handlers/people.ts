@@ -12,7 +12,7 @@ export interface PeopleServices {
 export function peopleHandlers({ store, people }: PeopleServices): Handlers<typeof routes> {
   return {
     list: () => ({ people: people.list() }),
-    put: ({ body }) => store.people.replaceFixed(body.people),
+    put: ({ body }) => store.people.replaceFixed(body.people, body.handles),
     setRole: ({ body }) => ({ people: people.set(body) }),
   };
 }
