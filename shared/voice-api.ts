@@ -1,5 +1,6 @@
 /** The part of the API about what agents that speak with a tool want said in channels, and about who hears a channel. */
 import * as z from "zod";
+import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { type DiscordId, knownDiscordId, knownThreadId, snowflakeSchema } from "./ids.ts";
 
 /** `queued`: nobody has sent it. `sending`: it may be there. `refused`: Discord does not take it, and its agent is told. */
@@ -15,6 +16,8 @@ export const spokenSchema = z.object({
   /** The message that it answers. */
   replyTo: knownDiscordId.nullable(),
   text: z.string(),
+  /** The names of its files among the thread's attachments; each is a message of its own after the text. */
+  files: attachmentNamesSchema,
   isSilent: z.boolean(),
   state: z.enum(SPOKEN_STATES),
 });

@@ -4,7 +4,7 @@
  */
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { DiscordId, ThreadName } from "../../shared/ids.ts";
+import { type DiscordId, knownThreadId, type ThreadName } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -137,6 +137,11 @@ export class Channel {
       rows,
       seen: channelId,
       owner: botId,
+      // A file is named by the thread whose attachment it is, and its name there.
+      readFile: (file) => {
+        const at = file.indexOf("/");
+        return vm.thread(knownThreadId.parse(file.slice(0, at))).findAttachment(file.slice(at + 1));
+      },
       putMark: () => Promise.resolve(),
       putMessage: async (key, note) => {
         await vm.putChannelMessage(channelId, key, note);

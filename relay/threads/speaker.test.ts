@@ -9,7 +9,7 @@ test("what was queued while nobody listened is all said, in its order, however m
   const count = 2 * MAX_LISTED_SPOKEN + 1;
   const rows = Array.from({ length: count }, (_, at) => ({
     ...{ id: at + 1, threadId: "main", address: "discord:#ops", channelId: aDiscordId("7") },
-    ...{ replyTo: null, text: `words ${at + 1}`, isSilent: false, state: "queued" },
+    ...{ replyTo: null, text: `words ${at + 1}`, files: [], isSilent: false, state: "queued" },
   })) as unknown as Spoken[];
   let open = rows;
   const said: string[] = [];

@@ -4,6 +4,7 @@ import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_LISTED_SPOKEN, type Spoken } from "../../shared/voice-api.ts";
 import type { VoiceClient } from "../../shared/voice-client.ts";
+import { inline } from "../content/transcript/inline.ts";
 import { splitMarkdown } from "../content/transcript/split.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { Vm } from "../sidecar/vm.ts";
@@ -93,7 +94,7 @@ export class Speaker {
     }
   }
 
-  async #say({ id, channelId, state, text, isSilent, replyTo }: Spoken): Promise<void> {
+  async #say({ id, threadId, channelId, state, text, files, isSilent, replyTo }: Spoken): Promise<void> {
     const served = this.#options.channels.find(channelId);
     if (!served || served.problem !== null) {
       const reason = `the channel can't be written to${served?.problem ? `: ${served.problem}` : ", it is not served"}`;
@@ -105,6 +106,10 @@ export class Speaker {
       for (const [at, page] of splitMarkdown(text).pages.entries()) {
         const answers = at === 0 && replyTo !== null && { replyTo };
         await channel.say(nameOf(id, at), { text: page, ...answers, ...(isSilent && { isSilent }) });
+      }
+      for (const [at, name] of files.entries()) {
+        const post = { text: `📎 ${inline(name, 150)}`, file: `${threadId}/${name}` };
+        await channel.say(`m${id}.file${at}`, { ...post, ...(isSilent && { isSilent }) });
       }
     } catch (error) {
       const refusal = findRefusal(error);

@@ -50,6 +50,8 @@ export const voiceMessageFields = () => ({
   /** The person whom it answers. */
   personId: z.string().optional(),
   text: z.string(),
+  /** The names of its files among the attachments. */
+  files: z.array(z.string()).optional(),
 });
 
 /** It has nothing to say to those whose messages it has read. */

@@ -23,6 +23,7 @@ const DOORS = [
   "relay/content/channel-content.ts", // of a message's key
   "relay/discord/api.ts", // of what discord.js says
   "relay/threads/channel-rows.ts", // of a row's key
+  "relay/threads/channel.ts", // of a file's name
   "relay/threads/homes.ts",
   "vm/agents/folders.ts", // of a folder's name
   "vm/agents/inbox.ts",

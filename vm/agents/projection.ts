@@ -155,7 +155,7 @@ export class Projection {
       this.#store.spoken.add({
         ...{ threadId, callId: `unanswered-${messageId}`, turn: "unanswered", address: null },
         ...{ channelId, replyTo: findDiscordMessage(messageId) },
-        ...{ text: UNANSWERED, isSilent: true, createdAt: Date.parse(event.ts) },
+        ...{ text: UNANSWERED, files: [], isSilent: true, createdAt: Date.parse(event.ts) },
       });
     }
   }

@@ -4,8 +4,9 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, readlink } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
 import * as z from "zod";
-import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
+import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { openRegularFile, UnfitFile } from "../../shared/regular-file.ts";
 import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -28,6 +29,28 @@ export interface SendFileOptions {
   state: string;
 }
 
+/** Looks at a file of the thread's directory as `send_file` does, and copies it to the thread's attachments. @throws AppError in words for the model */
+export type KeepFile = (threadId: ThreadId, path: string) => Promise<Attachment & { path: string }>;
+
+export function makeKeepFile({
+  threads,
+  attachments,
+  state,
+}: Pick<SendFileOptions, "threads" | "attachments" | "state">): KeepFile {
+  return async (threadId, wanted) => {
+    const file = await openBelow(threads.getStored(threadId).path, wanted, state);
+    try {
+      const { size } = await file.handle.stat();
+      // Somebody may write on: what was looked at is what is sent.
+      const end = Math.max(0, Math.min(size, MAX_SENT_FILE_BYTES) - 1);
+      const stream = createReadStream("", { fd: file.handle, autoClose: false, start: 0, end });
+      return { ...(await attachments.add(threadId, basename(file.path), stream)), path: file.path };
+    } finally {
+      await file.handle.close();
+    }
+  };
+}
+
 export function sendFileTool(options: SendFileOptions): Tool {
   return {
     name: "send_file",
@@ -39,26 +62,14 @@ export function sendFileTool(options: SendFileOptions): Tool {
   };
 }
 
-async function sendFile(
-  { threads, agents, attachments, state }: SendFileOptions,
-  { threadId, callId, input }: ToolCall,
-): Promise<string> {
-  const { path, caption } = inputSchema.parse(input);
-  const file = await openBelow(threads.getStored(threadId).path, path, state);
-  try {
-    const { size } = await file.handle.stat();
-    // The same call a second time, after an answer that was lost, sends nothing more.
-    const fileId = callId ?? createHash("sha256").update(`${file.path} ${size} ${caption}`).digest("hex");
-    // Somebody may write on: what was looked at is what is sent.
-    const end = Math.max(0, Math.min(size, MAX_SENT_FILE_BYTES) - 1);
-    const stream = createReadStream("", { fd: file.handle, autoClose: false, start: 0, end });
-    const { name, bytes, imageType } = await attachments.add(threadId, basename(file.path), stream);
-    const sent = { fileId: fileId.slice(0, 100), name, bytes, ...(caption && { caption }) };
-    await agents.noteFile(threadId, { ...sent, ...(imageType !== null && { imageType }) });
-    return `Sent ${name} (${bytes} bytes) to the people of this thread.`;
-  } finally {
-    await file.handle.close();
-  }
+async function sendFile(options: SendFileOptions, { threadId, callId, input }: ToolCall): Promise<string> {
+  const { path: wanted, caption } = inputSchema.parse(input);
+  const { name, bytes, imageType, path } = await makeKeepFile(options)(threadId, wanted);
+  // The same call a second time, after an answer that was lost, sends nothing more.
+  const fileId = callId ?? createHash("sha256").update(`${path} ${bytes} ${caption}`).digest("hex");
+  const sent = { fileId: fileId.slice(0, 100), name, bytes, ...(caption && { caption }) };
+  await options.agents.noteFile(threadId, { ...sent, ...(imageType !== null && { imageType }) });
+  return `Sent ${name} (${bytes} bytes) to the people of this thread.`;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Rooms } from "../rooms/rooms.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { MayUse } from "./may-use.ts";
 import type { Messages } from "./messages.ts";
+import type { KeepFile } from "./send-file.ts";
 import type { Tool } from "./tool.ts";
 import type { Voice } from "./voice.ts";
 
@@ -16,6 +17,9 @@ const ALICE = printAddress({ channel: "ops", person: "alice" });
 
 /** The room that the agent is a member of. */
 const ROOM = "room";
+
+/** The most files of one message. */
+const MAX_FILES = 4;
 
 const message = z.strictObject({
   to: z
@@ -32,6 +36,11 @@ const message = z.strictObject({
     )
     .refine((text) => text.trim() !== "", "must not be empty"),
   silent: z.boolean().optional().describe("Nobody is notified"),
+  files: z
+    .array(z.string().min(1, "must each be a path").max(4_096, "must each have at most 4,096 characters"))
+    .max(MAX_FILES, `must be at most ${MAX_FILES}: send the others with another message`)
+    .optional()
+    .describe("Files of the working directory that go with it to a channel or a person, at most 10 MiB each"),
   replyTo: z
     .string()
     .regex(/^\d\d:\d\d$/, "must be a time as your inputs have it, such as 09:12")
@@ -54,6 +63,7 @@ export interface VoiceToolsOptions {
   /** Whether a thread's agent speaks with a tool alone. */
   isFor: NonNullable<Tool["isFor"]>;
   mayUse: MayUse;
+  keepFile: KeepFile;
 }
 
 export function voiceTools({
@@ -64,6 +74,7 @@ export function voiceTools({
   childEnds,
   isFor,
   mayUse,
+  keepFile,
 }: VoiceToolsOptions): Tool[] {
   return [
     {
@@ -75,17 +86,27 @@ export function voiceTools({
         "The only way in which people and other agents hear you: your own text is private. `to` is an address as your inputs have it. An answer to somebody goes to their address.",
       inputSchema: message,
       run: async ({ threadId, callId, input }) => {
-        const { to, content, silent = false, replyTo } = message.parse(input);
-        if (replyTo !== undefined && (to === ROOM || parseThreadAddress(to) !== undefined))
+        const { to, content, silent = false, replyTo, files = [] } = message.parse(input);
+        const thread = parseThreadAddress(to);
+        const isInChannel = to !== ROOM && thread === undefined;
+        if (files.length > 0 && !isInChannel)
+          throw new AppError(
+            "invalid_request",
+            "files: go to channels and people alone; tell another agent a path that it can read.",
+          );
+        if (replyTo !== undefined && !isInChannel)
           throw new AppError("invalid_request", "replyTo: is for people in channels; leave it out.");
         if (to === ROOM) {
           await mayUse(threadId, "type");
           await rooms.say(threadId, { text: content, callId });
           return "Said in the room. End your turn if nothing else is to be done.";
         }
-        const thread = parseThreadAddress(to);
         if (thread === undefined) {
-          const id = await voice.say(threadId, { to, content, isSilent: silent, callId, replyTo });
+          if (files.length > 0) await mayUse(threadId, "read");
+          const keepOne = async (path: string) => (await keepFile(threadId, path)).name;
+          const id = await voice.say(threadId, {
+            ...{ to, content, isSilent: silent, callId, replyTo, files, keepFile: keepOne },
+          });
           return `Queued as m${id} for ${to}.`;
         }
         await mayUse(threadId, "type");

@@ -41,6 +41,10 @@ export interface Said {
   content: string;
   isSilent: boolean;
   callId: string | undefined;
+  /** Paths of files that go with it. */
+  files?: readonly string[];
+  /** Looks at such a file and copies it. @returns its name among the attachments @throws AppError in words for the model */
+  keepFile?: (path: string) => Promise<string>;
   /** The time of the input that it answers, such as `09:12`. */
   replyTo?: string | undefined;
 }
@@ -84,24 +88,28 @@ export class Voice {
    * @returns `m17`
    * @throws AppError in words for the model
    */
-  async say(threadId: ThreadId, { to, content, isSilent, callId, replyTo: time }: Said): Promise<string> {
+  async say(threadId: ThreadId, said: Said): Promise<string> {
+    const { to, content, isSilent, callId, replyTo: time, files: paths = [] } = said;
     const { store, agents, now } = this.#options;
     const { turn } = await agents.foldNow(threadId);
     const turnId = turn?.turnId ?? "none";
-    const id = callId ?? nameOf(threadId, turnId, to, content);
+    const id = callId ?? nameOf(threadId, turnId, to, content, ...paths);
     const known = store.spoken.findCall(threadId, id);
     if (known) return this.#note(threadId, id, known.id);
     const { address, channelId, personId } = this.#resolve(threadId, to);
     const heard = store.spoken.findHeard(threadId, channelId, personId);
     const since = heard?.heardAt ?? 0;
-    const same = store.spoken.findSame(threadId, address, content, Math.max(since, now() - SAME_MS));
+    const files = await keepAll(said);
+    const words = { threadId, address, text: content, files };
+    const same = store.spoken.findSame(words, Math.max(since, now() - SAME_MS));
     // It is said once, and answers all the same what was read since.
     if (same) return this.#note(threadId, id, same.id);
     this.#refuseMany(threadId, turnId, address, since);
     const answered = time === undefined ? heard?.inputId : await this.#inputAt(threadId, to, time);
     const replyTo = personId === undefined ? null : findDiscordMessage(answered);
     const added = store.spoken.add({
-      ...{ threadId, callId: id, turn: turnId, address, channelId, text: content, isSilent, replyTo },
+      ...words,
+      ...{ callId: id, turn: turnId, channelId, isSilent, replyTo },
       createdAt: now(),
     });
     return this.#note(threadId, id, added.id);
@@ -129,10 +137,15 @@ export class Voice {
   async #note(threadId: ThreadId, callId: string, id: number): Promise<string> {
     const row = this.#options.store.spoken.find(id);
     if (!row || row.address === null) throw new Error(`the row of message ${id} is not there`);
-    const { address, channelId, text } = row;
+    const { address, channelId, text, files } = row;
     const personId = this.#personIn(address);
     const told = { messageId: `m${id}`, callId, address, channelId, text };
-    const event = { type: "voice_message" as const, ...told, ...(personId !== undefined && { personId }) };
+    const event = {
+      type: "voice_message" as const,
+      ...told,
+      ...(personId !== undefined && { personId }),
+      ...(files.length > 0 && { files }),
+    };
     await this.#options.agents.note(threadId, event, "callId", callId);
     return `${id}`;
   }
@@ -178,6 +191,13 @@ export class Voice {
         `You have written to ${address} ${MAX_UNHEARD} times without an input from there; wait for one.`,
       );
   }
+}
+
+/** One after the other: each may count what the last one added. */
+async function keepAll({ files = [], keepFile }: Said): Promise<string[]> {
+  const names: string[] = [];
+  for (const path of files) if (keepFile) names.push(await keepFile(path));
+  return [...new Set(names)];
 }
 
 /** The name of a call whose engine names no calls. */

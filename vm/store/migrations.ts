@@ -2,7 +2,7 @@
 import type Database from "better-sqlite3";
 import { FIRST_SCHEMA } from "./first-schema.ts";
 import { ROOM_SCHEMA } from "./room-schema.ts";
-import { VOICE_SCHEMA } from "./voice-schema.ts";
+import { SPOKEN_FILES_SCHEMA, VOICE_SCHEMA } from "./voice-schema.ts";
 
 /** The version that the first entry makes. Those before it were never released. */
 const FIRST_VERSION = 16;
@@ -181,6 +181,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX jobs_of_input ON jobs (json_extract(settings, '$.what.threadId'));
   `,
   ROOM_SCHEMA,
+  SPOKEN_FILES_SCHEMA,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -7,11 +7,11 @@ import type { Database } from "./database.ts";
 
 const flag = z.number().transform((value) => value === 1);
 const rowSchema = z
-  .looseObject({ is_silent: flag })
-  .transform(({ message_id, thread_id, channel_id, reply_to, is_silent, ...row }) =>
+  .looseObject({ is_silent: flag, files: z.string() })
+  .transform(({ message_id, thread_id, channel_id, reply_to, is_silent, files, ...row }) =>
     spokenSchema.parse({
       ...{ id: message_id, threadId: thread_id, channelId: channel_id, replyTo: reply_to },
-      ...{ isSilent: is_silent, ...row },
+      ...{ isSilent: is_silent, files: JSON.parse(files), ...row },
     }),
   );
 const heardSchema = z.object({ input_id: z.string(), heard_at: z.int() });
@@ -54,8 +54,8 @@ export class SpokenTable {
   constructor(db: Database, onChange: () => void) {
     this.#onChange = onChange;
     this.#insert = db.prepare(
-      `INSERT INTO spoken (thread_id, call_id, turn, address, channel_id, reply_to, text, is_silent, state, created_at)
-       VALUES (@threadId, @callId, @turn, @address, @channelId, @replyTo, @text, @isSilent, 'queued', @createdAt)
+      `INSERT INTO spoken (thread_id, call_id, turn, address, channel_id, reply_to, text, files, is_silent, state, created_at)
+       VALUES (@threadId, @callId, @turn, @address, @channelId, @replyTo, @text, @files, @isSilent, 'queued', @createdAt)
        ON CONFLICT DO NOTHING`,
     );
     this.#findCall = db.prepare("SELECT * FROM spoken WHERE thread_id = ? AND call_id = ?");
@@ -76,7 +76,7 @@ export class SpokenTable {
       "SELECT count(*) AS n FROM spoken WHERE thread_id = ? AND address = ? AND created_at > ?",
     );
     this.#findSame = db.prepare(
-      "SELECT * FROM spoken WHERE thread_id = ? AND address = ? AND text = ? AND created_at > ? ORDER BY message_id DESC",
+      "SELECT * FROM spoken WHERE thread_id = ? AND address = ? AND text = ? AND files = ? AND created_at > ? ORDER BY message_id DESC",
     );
     this.#hear = db.prepare(
       `INSERT INTO spoken_heard (thread_id, channel_id, person_id, input_id, heard_at)
@@ -106,9 +106,13 @@ export class SpokenTable {
   }
 
   /** The row of a call: the one that it has, or a new one. It may be part of a transaction: who is told looks after that. */
-  add({ isSilent, ...row }: NewSpoken): Spoken {
+  add({ isSilent, files, ...row }: NewSpoken): Spoken {
     const { threadId, callId } = row;
-    const { changes } = this.#insert.run({ ...row, isSilent: Number(isSilent) });
+    const { changes } = this.#insert.run({
+      ...row,
+      files: JSON.stringify(files),
+      isSilent: Number(isSilent),
+    });
     if (changes > 0) {
       this.#forget.run({ threadId });
       this.tell();
@@ -151,8 +155,12 @@ export class SpokenTable {
     return countSchema.parse(this.#countTo.get(threadId, address, since)).n;
   }
 
-  findSame(threadId: ThreadId, address: string, text: string, since: number): Spoken | undefined {
-    return oneOf(this.#findSame.get(threadId, address, text, since));
+  /** The newest message of the same words and files. @param since in milliseconds since the epoch */
+  findSame(
+    { threadId, address, text, files }: Pick<Spoken, "threadId" | "address" | "text" | "files">,
+    since: number,
+  ): Spoken | undefined {
+    return oneOf(this.#findSame.get(threadId, address, text, JSON.stringify(files), since));
   }
 
   /** A person's input in a channel has gone into a thread. */

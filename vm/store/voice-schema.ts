@@ -1,3 +1,6 @@
+/** What came later: the names of a message's files, as JSON. */
+export const SPOKEN_FILES_SCHEMA = "ALTER TABLE spoken ADD COLUMN files TEXT NOT NULL DEFAULT '[]';";
+
 /** The tables of agents that hear channels: handles, what is said and heard, and which thread has a name. */
 export const VOICE_SCHEMA = `
   CREATE TABLE handles (

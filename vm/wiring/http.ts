@@ -28,7 +28,7 @@ import { readInputsTool } from "../mcp/heard-inputs.ts";
 import { type MayUse, makeMayUse } from "../mcp/may-use.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
-import { sendFileTool } from "../mcp/send-file.ts";
+import { makeKeepFile, sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
 import type { Tool } from "../mcp/tool.ts";
 import { voiceTools } from "../mcp/voice-tools.ts";
@@ -175,7 +175,7 @@ function toolsOf(
     ...memoryTools({ ...operations, people: peopleOf(store) }),
     reportTool({ store, news }),
     ...agentJobTools({ ...operations, store, jobs, now }),
-    ...voiceTools({ ...operations, isFor: hasVoice }),
+    ...voiceTools({ ...operations, isFor: hasVoice, keepFile: makeKeepFile({ ...operations, state }) }),
     readInputsTool({ ...operations, isFor: hasVoice }),
   ];
 }
