@@ -2,7 +2,7 @@
  * Tries the rights of each role by every way in. The table is typed here, not taken from the product. A cell says
  * whether a person is refused; other errors, such as that there is no such ask, do not count.
  */
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script } from "../support/agents.ts";
@@ -114,6 +114,11 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["read", "thread history", {}],
   ["read", "job list", {}],
   ["read", "job history", { job: "none" }],
+  ["read", "memory search", { query: "words" }],
+  ["read", "memory show", { file: "MEMORY.md", path: "MEMORY.md" }],
+  ["decide", "memory forget", { file: "MEMORY.md", path: "MEMORY.md", text: "words" }],
+  ["press", "queue", { text: "words" }],
+  ["jobs", "job add", { name: "n", when: "never", dir: ".", prompt: "Hi" }],
   ["type", "key", { name: "Enter" }],
   ["press", "resize", { cols: 80, rows: 24 }],
   ["press", "done", {}],
@@ -157,6 +162,30 @@ test.each(COMMANDS)("command, %s: /%s", async (right, name, options) => {
   );
 });
 
+test("the table has each command, and each command of a message's menu", () => {
+  const registered = all.discord.driver.commands(people.owner).flatMap(({ name, options }) => {
+    const parts = options.filter(({ type }) => type === 1);
+    return parts.length === 0 ? [name] : parts.map((part) => `${name} ${part.name}`);
+  });
+  expect([...new Set(COMMANDS.map(([, name]) => name))].sort()).toEqual(registered.sort());
+  const menus = all.discord.driver.commands(people.owner, 3).map(({ name }) => name);
+  expect(MENUS.map(([, name]) => name).sort()).toEqual(menus.sort());
+});
+
+const MENUS: [string, string][] = [
+  ["run", "Branch from here"],
+  ["read", "Details"],
+];
+
+test.each(MENUS)("menu of a message, %s: %s", async (right, name) => {
+  const { driver } = all.discord;
+  const { id } = driver.post(people.owner, thread, "look at this");
+  await all.untilShown(thread, "look at this");
+  expect(await table((_, person) => isBegun(driver.messageCommand(person, thread, id, name)))).toEqual(
+    cells(right),
+  );
+});
+
 test("command, settings and roles: the sidecar has the last word on /here", async () => {
   const { driver } = all.discord;
   const set = (options: Record<string, string>) => async (_: Role, person: string) => {
@@ -174,6 +203,8 @@ const BUTTONS: [string, string][] = [
   ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:both:1", "worktree-keep"].map(
     (id): [string, string] => ["press", id],
   ),
+  ["press", "worktree-merge:none:merge"],
+  ["press", "worktree-remove:none:0123456789abcdef"],
   ...[`resume-send:${M}`, "logs-view:pause", "logs-grep", "key:C-c", "room-stop"].map(
     (id): [string, string] => ["press", id],
   ),
@@ -185,6 +216,8 @@ const BUTTONS: [string, string][] = [
     "picked:r1:0",
     "form:r1",
     "decline:r1",
+    "memory-undo:w1",
+    "outside:trust:1",
   ].map((id): [string, string] => ["decide", id]),
   ...["show:r1", "diff:1", "changes:t1", "history", "steps:x:b1", "steps-file:x"].map(
     (id): [string, string] => ["read", id],
@@ -199,7 +232,21 @@ const BUTTONS: [string, string][] = [
   ]),
   ["run", `ended-new:${M}`],
   ["jobs", "job:create:none"],
+  ["settings", `here-dir:${M}:none`],
+  ["settings", `here-mode:${M}:off`],
 ];
+
+test("the table has each button", () => {
+  const files = readdirSync(new URL("../../relay/actions/", import.meta.url)).filter((file) =>
+    file.endsWith(".ts"),
+  );
+  const source = files.map((file) =>
+    readFileSync(new URL(`../../relay/actions/${file}`, import.meta.url), "utf8"),
+  );
+  const names = source.flatMap((text) => /= action\(\{\s*name: "([\w-]+)"/.exec(text)?.[1] ?? []);
+  expect(names).toHaveLength(files.length);
+  expect([...new Set(BUTTONS.map(([, id]) => id.split(":", 1)[0]))].sort()).toEqual(names.sort());
+});
 
 test.each(BUTTONS)("button, %s: %s", async (right, customId) => {
   const { driver, apiUrl, botToken } = all.discord;
