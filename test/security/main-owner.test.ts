@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Vm } from "../../relay/sidecar/vm.ts";
 import type { Role } from "../../shared/rights.ts";
 import { STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { callAs } from "../support/call-as.ts";
 import { aDiscordId } from "../support/ids.ts";
 import { callTool } from "../support/mcp.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
@@ -19,7 +20,7 @@ const give = async (name: string, role: Role | null) => {
   expect((await fetch(`${url}/people/role`, { method: "PUT", headers, body })).status).toBe(200);
 };
 beforeAll(async () => {
-  const users = ["Mia", "Ada", "Mo"].map((name) => ({ name }));
+  const users = ["Mia", "Ada", "Mo", "Joe"].map((name) => ({ name }));
   all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true, discord: { users } });
   ops = all.discord.driver.createChannel("ops").id;
   await vm().channels.set(aDiscordId(ops), { mode: "main" });
@@ -74,4 +75,35 @@ test("whoever wrote first loses their role: the others' agent goes on, and nobod
   expect(await spawn(await main())).toContain("Refused to a person for whom you are at work");
   expect(await spawn(childId)).toContain("Refused to a person for whom you are at work");
   expect(await children()).toHaveLength(before);
+});
+
+// Promise: S1
+test("who may not write where an agent hears joins no other channel to it", async () => {
+  const other = all.discord.driver.createChannel("other").id;
+  const role = (channelId: string, role: Role) =>
+    vm().people.setRole({
+      kind: "user",
+      id: aDiscordId(idOf("Joe")),
+      channelId: aDiscordId(channelId),
+      role,
+    });
+  const set = async (body: object) => {
+    const { status, text } = await callAs(all.sidecar, idOf("Joe"), "PUT", `/channel/${other}`, body);
+    return `${status} ${text}`;
+  };
+  const mode = async () => (await vm().channels.list()).channels.find(({ id }) => id === other)?.mode;
+  await role(other, "maker");
+  for (const may of [undefined, "viewer", "guest"] as const) {
+    if (may) await role(ops, may);
+    expect(await set({ mode: "main", dir: "." })).toMatch(/^403 .*hears <#\d+> too/);
+    expect(await set({ agent: "main", mode: "main", dir: "." })).toMatch(/^403 /);
+    expect(await mode()).toBeUndefined();
+  }
+  // Another agent hears no other channel; it can't be exchanged for that one afterwards.
+  expect(await set({ mode: "main", agent: "helper", dir: "." })).toMatch(/^200 /);
+  expect(await set({ agent: "main" })).toMatch(/^4\d\d /);
+  expect(await set({ mode: "off", agent: "main" })).toMatch(/^200 /);
+  expect(await set({ mode: "main" })).toMatch(/^403 /);
+  await role(ops, "member");
+  expect(await set({ mode: "main" })).toMatch(/^200 /);
 });

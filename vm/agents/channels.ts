@@ -12,6 +12,8 @@ import {
 } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, discordIdSchema } from "../../shared/ids.ts";
+import type { Principal } from "../../shared/principal.ts";
+import type { People } from "../callers/people.ts";
 import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
 import { resolveDirectory } from "../threads/directory.ts";
@@ -27,6 +29,7 @@ export interface ChannelsOptions {
   /** Of the sidecar's agents. */
   settings: LaunchOptions;
   directives: Pick<Directives, "list">;
+  people: Pick<People, "judge">;
 }
 
 /** The most directives that a refusal names. */
@@ -60,9 +63,14 @@ export class Channels {
   /**
    * Serves a channel, or changes its settings.
    * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine or
-   *   its mode can't do, `not_found` if its directory has no such directive
+   *   its mode can't do, `not_found` if its directory has no such directive,
+   *   `forbidden` if its agent hears a channel in which they may not write
    */
-  async set(channelId: DiscordId, { dir, limits: changes, ...request }: ChannelRequest): Promise<ChannelRow> {
+  async set(
+    channelId: DiscordId,
+    { dir, limits: changes, ...request }: ChannelRequest,
+    by: Principal,
+  ): Promise<ChannelRow> {
     const { store, reposDir, userSpace } = this.#options;
     const { error } = discordIdSchema.safeParse(channelId);
     if (error) throw new AppError("invalid_request", `channelId: ${error.issues[0]?.message}`);
@@ -81,6 +89,7 @@ export class Channels {
     refuseForMain(settings);
     this.#refuseUnsupported(settings);
     this.#refuseSecond(known, settings);
+    if (known?.mode !== "main") this.#refuseStranger(channelId, settings, by);
     if (known?.mode !== "main" && settings.mode === "main") this.#forgetEnded(settings.agent ?? MAIN_AGENT);
     store.channels.put(channelId, settings);
     return this.#get(channelId);
@@ -106,6 +115,26 @@ export class Channels {
       "unsupported",
       `agent: ${called} hears this channel; set another mode first, if another agent is to hear it.`,
     );
+  }
+
+  /**
+   * Who writes in one channel of an agent can learn what was said in its others, so whoever joins a channel to them must be
+   * able to write in each.
+   */
+  #refuseStranger(channelId: DiscordId, { mode, agent }: ChannelSettings, by: Principal): void {
+    if (mode !== "main") return;
+    const name = agent ?? MAIN_AGENT;
+    const heard = this.list().filter(
+      (row) => row.id !== channelId && row.mode === "main" && (row.agent ?? MAIN_AGENT) === name,
+    );
+    for (const { id } of heard)
+      try {
+        this.#options.people.judge(by, "type", id);
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        const why = `agent: ${name} hears <#${id}> too, and whoever writes here could learn what is said there.`;
+        throw new AppError(error.code, `${why} ${error.message}`, { cause: error });
+      }
   }
 
   #find(channelId: DiscordId): ChannelRow | undefined {

@@ -138,7 +138,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     creation,
     browsers: new Browsers(common),
     follows: new Follows({ ...common, creation, threadEnv }),
-    channels: new Channels({ ...common, settings: config.agent, directives }),
+    channels: new Channels({ ...common, settings: config.agent, directives, people: peopleOf(common.store) }),
     branches: new Branches({
       ...common,
       creation,

@@ -11,7 +11,7 @@ export function channelHandlers({ channels }: ChannelServices): Handlers<typeof 
   return {
     list: () => channels.listAll(),
     putFixed: ({ body }) => channels.replaceFixed(body.channels),
-    set: async ({ params, body }) => ({ channel: await channels.set(params.channelId, body) }),
+    set: async ({ params, body, by }) => ({ channel: await channels.set(params.channelId, body, by) }),
     putPlace: ({ params, body }) => channels.putPlace(params.channelId, body),
     remove: ({ params }) => channels.remove(params.channelId),
   };
