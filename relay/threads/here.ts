@@ -2,7 +2,7 @@
 import type { ChannelRequest, ChannelRow } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
-import type { RoleRequest } from "../../shared/people-api.ts";
+import type { PersonRow, RoleRequest } from "../../shared/people-api.ts";
 import type { Reply } from "../actions/frame/controls.ts";
 import { hereReply } from "../content/lists/here.ts";
 import type { Vm } from "../sidecar/vm.ts";
@@ -26,7 +26,7 @@ export class Here {
   /** @param userId the person who asks; the reply says what they may change */
   async show(channelId: DiscordId, vm: Vm, userId: string): Promise<Reply> {
     const { channels, access } = this.#options;
-    const [row, { problem }, people] = await Promise.all([
+    const [row, { problem, roleIds }, people] = await Promise.all([
       findRow(vm, channelId),
       channels.look(channelId),
       vm.people.list(),
@@ -34,7 +34,10 @@ export class Here {
     const mayChange = access.may(userId, "settings", channelId);
     const dirs = row || !mayChange ? [] : await vm.listRepos("");
     const here = people.filter((one) => one.channelId === null || one.channelId === channelId);
-    return hereReply({ channelId, row, problem, dirs, mayChange, people: here });
+    // A wrong id gives nobody anything, and nothing else says so.
+    const isMissing = ({ kind, id }: PersonRow) => kind === "role" && roleIds?.includes(id) === false;
+    const missingRoles = [...new Set(here.filter(isMissing).map(({ id }) => id))];
+    return hereReply({ channelId, row, problem, dirs, mayChange, people: here, missingRoles });
   }
 
   /** @throws AppError `channel_fixed`, `not_found`, `forbidden` */

@@ -82,6 +82,24 @@ test("options set each field, and take it back; the thread of a channel is that 
   await all.sidecar.client.killThread(thread);
 });
 
+test("a role that the server does not have is named", async () => {
+  const { driver } = all.discord;
+  const { id: team } = driver.roles.create("team");
+  const none = "999999999999999999";
+  const ops = made("ops");
+  await said(ops, { dir: "infra" });
+  for (const id of [team, none])
+    await new Vm(all.sidecar.client).people.setRole({
+      kind: "role",
+      id,
+      channelId: ops,
+      role: "member",
+    } as never);
+  const shown = await said(ops);
+  expect(shown).toContain(`This server has no role \`${none}\``);
+  expect(shown.match(/has no role/g)).toHaveLength(1);
+});
+
 test("a directive makes the channel's agents, and one that is not there is refused", async () => {
   const folder = join(all.sidecar.stateDir, "directives");
   mkdirSync(folder, { recursive: true });

@@ -16,7 +16,7 @@ const row = {
   ...{ engine: null, model: null, permissionMode: null, directive: null },
 };
 const whoMay = (people: readonly object[]) => {
-  const options = { channelId: SHOP, row, problem: null, dirs: [], mayChange: false };
+  const options = { channelId: SHOP, row, problem: null, dirs: [], missingRoles: [], mayChange: false };
   const reply = hereReply({ ...options, people } as unknown as Parameters<typeof hereReply>[0]);
   return reply.content?.split("\n").find((line) => line.startsWith("Who may: "));
 };

@@ -36,11 +36,14 @@ export interface HereOptions {
   dirs: readonly { dir: string; branch?: string | undefined; dirty?: boolean | undefined }[];
   /** The people, and roles at Discord, that have a role in the channel. */
   people: readonly PersonRow[];
+  /** Ids of roles among them that the server does not have. */
+  missingRoles: readonly string[];
   /** Whether the person may change it. */
   mayChange: boolean;
 }
 
-export function hereReply({ channelId, row, problem, dirs, people, mayChange }: HereOptions): Reply {
+export function hereReply(options: HereOptions): Reply {
+  const { channelId, row, problem, dirs, people, missingRoles, mayChange } = options;
   const warning = problem === null ? [] : [`⚠️ I can't serve it now: ${problem}`];
   if (!row) return unserved({ channelId, dirs, mayChange, warning });
   const lines = [
@@ -48,6 +51,9 @@ export function hereReply({ channelId, row, problem, dirs, people, mayChange }: 
     ...warning,
     ...settingLines(row),
     peopleLine(channelId, people),
+    ...missingRoles
+      .slice(0, MAX_NAMED)
+      .map((id) => `⚠️ This server has no role ${code(id)}: nobody has anything by it.`),
   ];
   if (row.isFixed)
     lines.push(
