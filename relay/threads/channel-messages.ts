@@ -208,8 +208,9 @@ export class ChannelMessages {
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
     if (ageMs <= MAX_AGE_MS && mayWrite(this.#options.access, message)) return this.#patiently(message);
-    const goesIn = this.#rules.mode === "main" || answered(message) !== undefined;
-    if (!goesIn && !mayBegin(message, this.#rules)) return undefined;
+    const [isMain, threadId] = [this.#rules.mode === "main", await this.#routes.findAnswered(message)];
+    if (!isMain && threadId === undefined && !mayBegin(message, this.#rules)) return undefined;
+    const goesIn = isMain || (threadId !== undefined && this.#options.threads.find(threadId));
     return void (await this.#replies.hold(message, ageMs, goesIn ? "type" : "run"));
   }
 
@@ -270,8 +271,7 @@ export class ChannelMessages {
 
   /** @throws AppError, or what Discord refuses with */
   async #handle(message: DiscordMessage): Promise<Taken> {
-    const reference = answered(message);
-    const threadId = reference === undefined ? undefined : await this.#routes.resolve(reference);
+    const threadId = await this.#routes.findAnswered(message);
     const isMain = this.#rules.mode === "main";
     const main = isMain ? await this.#main.find(message.author.id, threadId) : undefined;
     if (main && [undefined, main.threadId].includes(threadId)) return this.#tellMain(main, message);

@@ -40,6 +40,12 @@ export class ChannelRoutes {
     if (this.#answers.size > MAX_ANSWERS && oldest !== undefined) this.#answers.delete(oldest);
   }
 
+  /** The thread that a message answers; undefined if it answers nothing, or what belongs to none. */
+  async findAnswered(message: DiscordMessage): Promise<DiscordId | undefined> {
+    const reference = answered(message);
+    return reference === undefined ? undefined : this.resolve(reference);
+  }
+
   /**
    * The thread that a message made, went into or tells of, or that of the message which it answers.
    * @throws AppError of the sidecar, or what Discord refuses with

@@ -11,7 +11,7 @@ import type { Access } from "./access.ts";
 const LETS_IN = { type: "write", run: "begin threads" } as const;
 /** The answer to a press that takes a message in, if no thread takes it any more. */
 export const WENT_NOWHERE =
-  "Nothing went in: this channel's mode has changed, and a message like this one begins nothing here any more. `/here` shows the mode.";
+  "Nothing went in: a message like this one begins nothing here now. `/here` shows this channel's mode.";
 /** The right that lets a message in: `run` if it would begin a thread. */
 export type WriteRight = keyof typeof LETS_IN;
 

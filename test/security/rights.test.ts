@@ -351,8 +351,17 @@ test("message, of a guest in a channel: letting it in begins a thread, so a memb
   const second = await propose("Not this");
   await driver.command(all.you, open, "here", { mode: "mention" }).reply();
   second.press(people.maker);
-  await second.told(people.maker, /Nothing went in: this channel's mode has changed/);
+  await second.told(people.maker, /Nothing went in: a message like this one begins nothing here now/);
   expect(second.offer()).not.toContain("let it in.");
+  // People who answer each other are left alone, whatever their roles.
+  const chat = [people.viewer, people.guest].map(
+    (person) => driver.post(person, open, "nice", { replyTo: second.id }).id,
+  );
+  const answersTo = (id: string) => driver.messages(open).filter(({ replyTo }) => replyTo?.id === id);
+  const bot = answersTo(second.id)[0]?.author.id;
+  const asked = driver.post(people.guest, open, `<@${bot}> please`).id;
+  await until("the offer of what the bot was asked", () => answersTo(asked).length > 0);
+  expect(chat.flatMap(answersTo)).toEqual([]);
   await driver.command(all.you, open, "here", { mode: "threads" }).reply();
   second.press(people.maker);
   await until("who let it in", () => second.offer()?.includes(`<@${people.maker}> let it in`) === true);
