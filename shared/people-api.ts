@@ -46,7 +46,7 @@ const onceEach = (rows: readonly ToldPerson[]) => new Set(rows.map(nameOf)).size
 /** All that the relay's settings name: who is not among them has no role by them any more. */
 export const peopleRequestSchema = z.strictObject({
   people: z.array(toldPersonSchema).max(MAX_PEOPLE).refine(onceEach, "must name each id once in a channel"),
-  /** What people are called who act in Discord, whoever gave them their role. Of who has none nothing is kept. */
+  /** The names of people who act in Discord, also of those whom the settings do not name. The sidecar keeps none of a person without a role. */
   handles: z.array(handleSchema).max(MAX_PEOPLE).default([]),
 });
 export const peopleReplySchema = z.object({ people: z.array(personSchema) });

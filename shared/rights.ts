@@ -58,10 +58,10 @@ export interface Somebody {
  */
 export function roleIn(
   grants: readonly Grant[],
-  { id, roles }: Somebody,
+  somebody: Somebody,
   channelId: string | undefined,
 ): Role | undefined {
-  const own = grants.filter((grant) => (grant.kind === "user" ? grant.id === id : roles.includes(grant.id)));
+  const own = grants.filter((grant) => isFor(grant, somebody));
   const everywhere = own.filter((grant) => grant.channelId === null);
   if (everywhere.some(({ role }) => role === "owner")) return "owner";
   const here = channelId === undefined ? [] : own.filter((grant) => grant.channelId === channelId);
@@ -70,6 +70,11 @@ export function roleIn(
     if (found) return found;
   }
   return undefined;
+}
+
+/** Whether somebody has a role in some channel. */
+export function hasRole(grants: readonly Grant[], somebody: Somebody): boolean {
+  return grants.some((grant) => isFor(grant, somebody));
 }
 
 /** As {@link roleIn}, in whichever channel they may most. */
@@ -129,6 +134,10 @@ export function whoCould(right: Right, grants: readonly Grant[], channelId: stri
   const roles = ROLES.filter((role) => mayDo(role, right)).map((role) => `${role}s`);
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return `${capital(joined(roles))} could: ${names.slice(0, MAX_NAMED).join(", ")}${more}.`;
+}
+
+function isFor(grant: Grant, { id, roles }: Somebody): boolean {
+  return grant.kind === "user" ? grant.id === id : roles.includes(grant.id);
 }
 
 function strongest(grants: readonly Grant[]): Role | undefined {

@@ -3,12 +3,12 @@ import { AppError } from "../../shared/errors.ts";
 import type { ToldPerson } from "../../shared/people-api.ts";
 import {
   type Grant,
+  hasRole,
   mayDo,
   type Right,
   type Role,
   refusalText,
   roleIn,
-  rolesAnywhere,
   type Somebody,
   whoCould,
 } from "../../shared/rights.ts";
@@ -79,7 +79,7 @@ export class Access {
 
   /** Whether they have a role in some channel. */
   isSomebody(userId: string): boolean {
-    return rolesAnywhere(this.#grants, this.#somebody(userId)).length > 0;
+    return hasRole(this.#grants, this.#somebody(userId));
   }
 
   /** @param placeId a channel, or a thread in one */

@@ -53,7 +53,7 @@ export interface ChannelMessagesOptions {
   signal: AbortSignal;
 }
 
-/** Of a message that went somewhere; undefined of any other. */
+/** The outcome of a message that went into a thread or began one; undefined if it went nowhere. */
 type Taken = { /** Settles when the thread shows it. */ readonly heard?: Promise<void> } | undefined;
 
 export class ChannelMessages {
@@ -208,7 +208,8 @@ export class ChannelMessages {
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
     if (ageMs <= MAX_AGE_MS && mayWrite(this.#options.access, message)) return this.#patiently(message);
-    const [isMain, threadId] = [this.#rules.mode === "main", await this.#routes.findAnswered(message)];
+    const threadId = await this.#routes.findAnswered(message);
+    const isMain = this.#rules.mode === "main";
     if (!isMain && threadId === undefined && !mayBegin(message, this.#rules)) return undefined;
     const goesIn = isMain || (threadId !== undefined && this.#options.threads.find(threadId));
     return void (await this.#replies.hold(message, ageMs, goesIn ? "type" : "run"));
@@ -272,8 +273,7 @@ export class ChannelMessages {
   /** @throws AppError, or what Discord refuses with */
   async #handle(message: DiscordMessage): Promise<Taken> {
     const threadId = await this.#routes.findAnswered(message);
-    const isMain = this.#rules.mode === "main";
-    const main = isMain ? await this.#main.find(message.author.id, threadId) : undefined;
+    const main = this.#rules.mode === "main" ? await this.#main.find(message.author.id, threadId) : undefined;
     if (main && [undefined, main.threadId].includes(threadId)) return this.#tellMain(main, message);
     const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
     if (taken) return taken;

@@ -47,9 +47,12 @@ test("a name that is long or hides something is made to fit", () => {
   expect(told).toEqual(handles(`a b${"c".repeat(60)}…`));
 });
 
-test("of very many names the newest are told", async () => {
+test("of very many names each is told once, and the newest again to a sidecar that is back", async () => {
   const { told, whoMay } = start();
   for (let id = 0; id < 1_001; id++) whoMay.note(String(id), `n${id}`);
+  expect(told).toHaveLength(1_001);
+  expect(told.at(-1)).toEqual([{ id: "1000", handle: "n1000" }]);
+  await whoMay.tell();
   const last = told.at(-1) as { handle: string }[];
   expect([last.length, last[0]?.handle, last.at(-1)?.handle]).toEqual([1_000, "n1", "n1000"]);
 });

@@ -16,7 +16,7 @@ export interface WhoMayOptions {
 
 export class WhoMay {
   readonly #options: WhoMayOptions;
-  /** The names in Discord of those who acted last. The sidecar keeps the others' as they were. */
+  /** The names in Discord of those who acted last, the newest last. */
   readonly #handles = new Map<string, string>();
 
   constructor(options: WhoMayOptions) {
@@ -25,7 +25,7 @@ export class WhoMay {
 
   /** Says all of it: the same again changes nothing. */
   async tell(): Promise<void> {
-    await this.#tellPeople();
+    await this.#tellPeople(this.#handles);
     await this.#options.client.putFixedChannels([this.#options.channel]);
   }
 
@@ -37,14 +37,15 @@ export class WhoMay {
     this.#handles.set(discordId, handle);
     const [oldest] = this.#handles.keys();
     if (this.#handles.size > MAX_PEOPLE && oldest !== undefined) this.#handles.delete(oldest);
-    this.#tellPeople().catch((error: unknown) => {
+    this.#tellPeople([[discordId, handle]]).catch((error: unknown) => {
       this.#handles.delete(discordId);
       this.#options.log.warn({ err: error }, "could not tell the sidecar what somebody is called");
     });
   }
 
-  #tellPeople(): Promise<void> {
-    const handles = [...this.#handles].map(([id, handle]) => ({ id, handle }));
+  /** @param names of people, by their ids; the sidecar keeps the others' as they were */
+  #tellPeople(names: Iterable<[string, string]>): Promise<void> {
+    const handles = [...names].map(([id, handle]) => ({ id, handle }));
     return this.#options.client.putPeople([...this.#options.people], handles);
   }
 }

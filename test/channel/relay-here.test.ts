@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Vm } from "../../relay/sidecar/vm.ts";
 import { STAND_IN_CONFIG } from "../support/agents.ts";
+import { aDiscordId } from "../support/ids.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { untilValue } from "../support/wait.ts";
 
@@ -90,11 +91,9 @@ test("a role that the server does not have is named", async () => {
   await said(ops, { dir: "infra" });
   for (const id of [team, none])
     await new Vm(all.sidecar.client).people.setRole({
-      kind: "role",
-      id,
-      channelId: ops,
-      role: "member",
-    } as never);
+      ...{ kind: "role", role: "member" },
+      ...{ id: aDiscordId(id), channelId: aDiscordId(ops) },
+    });
   const shown = await said(ops);
   expect(shown).toContain(`This server has no role \`${none}\``);
   expect(shown.match(/has no role/g)).toHaveLength(1);

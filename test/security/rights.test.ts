@@ -328,45 +328,6 @@ test("message, in a channel where it begins an agent: who may run one is answere
   for (const { id } of silent) expect(driver.findThread(id)).toBeUndefined();
 });
 
-test("message, of a guest in a channel: letting it in begins a thread, so a member is refused; a new mode takes nothing", async () => {
-  const { driver } = all.discord;
-  const propose = async (words: string) => {
-    const { id } = driver.post(people.guest, open, script(words, { text: words }));
-    const find = () => driver.messages(open).find(({ replyTo }) => replyTo?.id === id);
-    const offer = await driver.until(find, { what: "the offer", timeoutMs: 25_000 });
-    const press = (person: string) => driver.press(person, offer.id, offer.buttons[0]?.customId ?? "");
-    const told = (person: string, words: RegExp) =>
-      until(`an answer like ${words}`, () =>
-        driver.ephemerals(person).some(({ content }) => words.test(content)),
-      );
-    return { id, press, told, offer: () => find()?.content };
-  };
-  const first = await propose("Begin this");
-  first.press(people.member);
-  await first.told(people.member, /You are a member here, and may not begin threads\. .* could: /);
-  expect([driver.findThread(first.id), first.offer()]).toEqual([undefined, expect.stringContaining("guest")]);
-  first.press(people.maker);
-  await until("the thread", () => driver.findThread(first.id) !== undefined);
-  await until("who let it in", () => first.offer()?.includes(`<@${people.maker}> let it in`) === true);
-  const second = await propose("Not this");
-  await driver.command(all.you, open, "here", { mode: "mention" }).reply();
-  second.press(people.maker);
-  await second.told(people.maker, /Nothing went in: a message like this one begins nothing here now/);
-  expect(second.offer()).not.toContain("let it in.");
-  // People who answer each other are left alone, whatever their roles.
-  const chat = [people.viewer, people.guest].map(
-    (person) => driver.post(person, open, "nice", { replyTo: second.id }).id,
-  );
-  const answersTo = (id: string) => driver.messages(open).filter(({ replyTo }) => replyTo?.id === id);
-  const bot = answersTo(second.id)[0]?.author.id;
-  const asked = driver.post(people.guest, open, `<@${bot}> please`).id;
-  await until("the offer of what the bot was asked", () => answersTo(asked).length > 0);
-  expect(chat.flatMap(answersTo)).toEqual([]);
-  await driver.command(all.you, open, "here", { mode: "threads" }).reply();
-  second.press(people.maker);
-  await until("who let it in", () => second.offer()?.includes(`<@${people.maker}> let it in`) === true);
-});
-
 test("API caller", async () => {
   const threadId = thread;
   const asks: [string, string, string, object?][] = [

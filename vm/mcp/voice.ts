@@ -193,7 +193,7 @@ export class Voice {
   }
 }
 
-/** One after the other: each may count what the last one added. */
+/** Copies the files one after the other, because each copy counts against the bound that the last one used up. */
 async function keepAll({ files = [], keepFile }: Said): Promise<string[]> {
   const names: string[] = [];
   for (const path of files) if (keepFile) names.push(await keepFile(path));

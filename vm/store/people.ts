@@ -7,7 +7,7 @@ import {
   type ToldHandle,
   type ToldPerson,
 } from "../../shared/people-api.ts";
-import { rolesAnywhere } from "../../shared/rights.ts";
+import { hasRole } from "../../shared/rights.ts";
 import type { Database } from "./database.ts";
 
 /** The most people whose names and roles at Discord are kept; those who were noted first are forgotten first. */
@@ -99,7 +99,7 @@ export class PeopleTable {
   /** A person acts, and has these roles at Discord. Of somebody to whom they give nothing here nothing is kept. */
   noteRoles(discordId: string, roles: readonly string[]): void {
     const before = this.#known.get(discordId);
-    if (!before && rolesAnywhere(this.#grants, { id: discordId, roles }).length === 0) return;
+    if (!before && !hasRole(this.#grants, { id: discordId, roles })) return;
     if (JSON.stringify(before?.roles ?? []) === JSON.stringify(roles)) return;
     this.#note(discordId, { handle: before?.handle ?? null, roles });
   }
@@ -123,8 +123,7 @@ export class PeopleTable {
       for (const { id, handle } of handles) {
         const roles = this.rolesOf(id);
         const isNews = this.handleOf(id) !== handle;
-        if (isNews && rolesAnywhere(this.#grants, { id, roles }).length > 0)
-          this.#note(id, { roles, handle });
+        if (isNews && hasRole(this.#grants, { id, roles })) this.#note(id, { roles, handle });
       }
     });
   }

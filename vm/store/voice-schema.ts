@@ -1,4 +1,4 @@
-/** What came later: the names of a message's files, as JSON. */
+/** Adds the names of a message's files, as JSON. */
 export const SPOKEN_FILES_SCHEMA = "ALTER TABLE spoken ADD COLUMN files TEXT NOT NULL DEFAULT '[]';";
 
 /** The tables of agents that hear channels: handles, what is said and heard, and which thread has a name. */

@@ -1,4 +1,4 @@
-/** What an agent whose text is private wrote for itself, as a file. Pure. */
+/** Makes a file of the texts that an agent with a voice wrote for itself. Pure. */
 import type { ThreadEvent } from "../../../shared/agent/events.ts";
 import { cleanLines } from "../../../shared/clean-text.ts";
 

@@ -12,7 +12,7 @@ export const thoughts: Command = {
     .setName("thoughts")
     .setDescription("Show what this agent wrote for itself; only you see it")
     .toJSON(),
-  // This is the right that owners alone have.
+  // Owners alone have this right.
   right: "roles",
   isPrivate: true,
   run: async (interaction, { threads, vm, access }) => {
@@ -21,7 +21,7 @@ export const thoughts: Command = {
     const { threadId, number, voice } = await thread.get();
     if (voice !== "message")
       throw new AppError("unsupported", "What this thread's agent writes is shown in its thread.");
-    // What was said in any channel that an agent hears may be in its text.
+    // The agent may repeat in its text what people said in any channel that it hears.
     const { channels } = await vm.channels.list();
     for (const { id, mode } of channels) if (mode === "main") access.judge(userId, "roles", id);
     const text = thoughtsFile(await readNewest(thread, MAX_BYTES));
