@@ -237,19 +237,16 @@ export class AskStorm {
   }
 
   #askFaults({ threadId, name, kind }: Asked): string[] {
-    const { sidecar, talk } = this.#options;
-    const messages = talk.find(threadId, name).filter(({ content }) => isAskText(content));
+    const messages = this.#options.talk.find(threadId, name).filter(({ content }) => isAskText(content));
     const shown = messages.map(({ content }) => decisionOf(content));
     const decided = [...new Set(shown.filter((decision) => decision !== "closed"))];
-    if (messages.length === 0) return [`${name} was never asked in Discord`];
+    if (messages.length === 0) return this.#unaskedFaults({ threadId, name, kind });
     if (shown.includes(undefined)) return [`${name} shows no decision: ${messages.at(-1)?.content}`];
     if (decided.length > 1) return [`${name} shows two decisions: ${decided.join(" and ")}`];
     const [decision] = decided;
     const isCutOff = this.#wasCutOff(threadId, name);
     if (kind === "permission") {
-      const file = effectsOf(sidecar, threadId);
-      const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
-      const effects = lines.filter((line) => line === name).length;
+      const effects = this.#countEffects(threadId, name);
       const isRight =
         decision === "Allow once" ? effects === 1 || (effects === 0 && isCutOff) : effects === 0;
       return isRight ? [] : [`${name} shows ${decision} and happened ${effects} times`];
@@ -262,13 +259,41 @@ export class AskStorm {
       : [`${name} shows ${decision}, and the engine heard ${heard.join(" and ") || "nothing"}`];
   }
 
-  /** The engine died with this call: what came of it is unknown, and the model is told so. */
-  #wasCutOff(threadId: string, name: string): boolean {
-    const events = this.#eventsOf(threadId);
-    const calls = events.flatMap((event) =>
+  /**
+   * No message asks. That is right if the engine died with the call before it asked: the transcript then has no request,
+   * the call was cut off, and nothing has happened.
+   */
+  #unaskedFaults({ threadId, name }: Asked): string[] {
+    const calls = this.#callsOf(threadId, name);
+    const isRequested = this.#eventsOf(threadId).some(
+      (event) =>
+        (event.type === "permission_request" || event.type === "elicitation_request") &&
+        event.toolCallId !== undefined &&
+        calls.includes(event.toolCallId),
+    );
+    if (isRequested) return [`${name} was asked in the transcript, and never in Discord`];
+    if (!this.#wasCutOff(threadId, name)) return [`${name} was never asked: ${calls.length} calls`];
+    const effects = this.#countEffects(threadId, name);
+    return effects === 0 ? [] : [`${name} was never asked, and happened ${effects} times`];
+  }
+
+  #countEffects(threadId: string, name: string): number {
+    const file = effectsOf(this.#options.sidecar, threadId);
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+    return lines.filter((line) => line === name).length;
+  }
+
+  /** The ids of the engine's calls that have this name in their input. */
+  #callsOf(threadId: string, name: string): string[] {
+    return this.#eventsOf(threadId).flatMap((event) =>
       event.type === "tool_call" && JSON.stringify(event.rawInput).includes(name) ? [event.toolCallId] : [],
     );
-    return events.some(
+  }
+
+  /** The engine died with this call: what came of it is unknown, and the model is told so. */
+  #wasCutOff(threadId: string, name: string): boolean {
+    const calls = this.#callsOf(threadId, name);
+    return this.#eventsOf(threadId).some(
       (event) =>
         event.type === "tool_call_update" &&
         calls.includes(event.toolCallId) &&
