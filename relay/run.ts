@@ -32,6 +32,7 @@ import { Inputs } from "./threads/inputs.ts";
 import { PersonFiles } from "./threads/person-files.ts";
 import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
+import { ServerRoles } from "./threads/server-roles.ts";
 import { Speaker } from "./threads/speaker.ts";
 import { Threads } from "./threads/threads.ts";
 import { Typist } from "./threads/typist.ts";
@@ -84,7 +85,9 @@ export async function runRelay(
       const found = discord.channels.cache.get(placeId);
       return found?.isThread() ? (found.parentId ?? undefined) : undefined;
     };
-    const place = { guildId, botId, findParent, signal: stop.signal, log };
+    const listRoles = () =>
+      discord.guilds.cache.get(guildId)?.roles.cache.map(({ id, name }) => ({ id, name }));
+    const place = { guildId, botId, findParent, listRoles, signal: stop.signal, log };
     const rooms = openRooms(config, {
       ...{ client, vm, api, budget, attended, place, releasers, now, waitScale },
     });
@@ -151,6 +154,8 @@ interface Foundations {
     botId: string;
     /** The channel of a thread that Discord has told of. */
     findParent: (placeId: string) => string | undefined;
+    /** The server's roles as Discord has told of them. */
+    listRoles: () => readonly { id: string; name: string }[] | undefined;
     signal: AbortSignal;
     log: Log;
   };
@@ -165,10 +170,11 @@ function openRooms(
   { client, vm, api, budget, attended, place, releasers, now, waitScale }: Foundations,
 ) {
   const { listMinutes, isAnsi } = config;
-  const { botId, guildId, findParent, signal, log } = place;
+  const { botId, guildId, findParent, listRoles, signal, log } = place;
   const fixed = fixedChannelOf(config);
   const people = fixedPeopleOf(config);
-  const whoMay = new WhoMay({ client, people, channel: fixed, log });
+  const serverRoles = new ServerRoles({ vm, people, list: listRoles, log });
+  const whoMay = new WhoMay({ client, people, serverRoles, channel: fixed, log });
   const channelOf = (placeId: string) => findParent(placeId) ?? placeId;
   const access = new Access({
     ...{ vm, people, guildId, channelOf },
@@ -224,14 +230,19 @@ function openRooms(
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());
   const rooms = { threadMaker, threads, absent, inputs, ended, channels, channelMessages, poller, findAll };
-  const here = new Here({ channels, access, refreshChannels });
+  const here = new Here({ channels, access, serverRoles, refreshChannels });
   const forCommands = { channels, here, refreshChannels, beginnings, endings, screenshots };
   const context = { vm, threads, ...forCommands, access, listMinutes, now };
-  const met = (discordId: string, name: string, placeId: string | null) => {
+  const met = meeting({ access, whoMay, attended });
+  return { ...rooms, access, activeThreads, serverRoles, context, met };
+}
+
+/** Told that somebody wrote or pressed something. */
+function meeting({ access, whoMay, attended }: { access: Access; whoMay: WhoMay; attended: Attended }) {
+  return (discordId: string, name: string, placeId: string | null) => {
     if (access.isSomebody(discordId)) whoMay.note(discordId, name);
     if (placeId !== null && access.may(discordId, "read", placeId)) attended.note(placeId);
   };
-  return { ...rooms, access, activeThreads, context, met };
 }
 
 /** The people, and roles at Discord, that have a role by the relay's own settings. */

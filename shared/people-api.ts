@@ -7,7 +7,7 @@ import { ROLES } from "./rights.ts";
 export const MAX_PEOPLE = 1_000;
 
 export const MAX_HANDLE = 64;
-/** As many roles as a server at Discord can have. */
+/** As many roles as a server at Discord can have, that of everybody among them. */
 export const MAX_DISCORD_ROLES = 250;
 
 const role = z.enum(ROLES, { error: `must be ${ROLES.join(", ")}` });
@@ -29,7 +29,7 @@ export type ToldHandle = z.output<typeof handleSchema>;
 const personSchema = z.strictObject({
   ...grantShape,
   role,
-  /** What others call the person; null if nobody has said, and of a role at Discord. */
+  /** What others call the person, or the role at Discord; null if nobody has said. */
   handle: handle.nullable(),
   /** The relay's own settings name it: they alone change it. */
   isFixed: z.boolean(),
@@ -50,6 +50,16 @@ export const peopleRequestSchema = z.strictObject({
   handles: z.array(handleSchema).max(MAX_PEOPLE).default([]),
 });
 export const peopleReplySchema = z.object({ people: z.array(personSchema) });
+
+/** The roles that the relay's server has at Discord: a role that is not among them is given nothing from then on. */
+export const serverRolesRequestSchema = z.strictObject({
+  roles: z
+    .array(handleSchema.extend({ handle: handle.nullable() }))
+    .min(1, "must have the role of everybody at least")
+    .max(MAX_DISCORD_ROLES)
+    .refine((rows) => new Set(rows.map(({ id }) => id)).size === rows.length, "must name each id once"),
+});
+export type ServerRole = z.output<typeof serverRolesRequestSchema>["roles"][number];
 
 /** Gives a role, or takes it back: null. */
 export const roleRequestSchema = z.strictObject({ ...grantShape, role: role.nullable() });

@@ -21,6 +21,7 @@ import type { ActiveThreads } from "../threads/active-threads.ts";
 import type { AllMessages } from "../threads/all-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
+import type { ServerRoles } from "../threads/server-roles.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
 import { detailsDefinition, showDetails } from "./agent-details.ts";
 import { parseChannel, placeOf } from "./api.ts";
@@ -60,6 +61,7 @@ export interface BotOptions {
   context: CommandContext;
   threadMaker: ThreadMaker;
   access: Access;
+  serverRoles: ServerRoles;
   /** Somebody wrote or pressed something somewhere; `name` is what Discord calls them. */
   met: (discordId: string, name: string, channelId: string | null) => void;
   activeThreads: ActiveThreads;
@@ -94,6 +96,11 @@ export function listen(options: BotOptions): void {
     if (packet.t === "READY") held.hold = inputs.hold();
     guarded(packet.t ?? "an event", handleEvent(packet.t, packet.d, options));
   });
+  const tellRoles = () => guarded("a change of the server's roles", options.serverRoles.tell());
+  // discord.js's own events: by then the list that is told has the change.
+  discord.on(Events.GuildRoleCreate, tellRoles);
+  discord.on(Events.GuildRoleUpdate, tellRoles);
+  discord.on(Events.GuildRoleDelete, tellRoles);
   discord.on(Events.ShardReady, () => {
     const { hold } = held;
     guarded(

@@ -22,8 +22,6 @@ export interface Seen extends ChannelPlace {
   isLost: boolean;
   /** The channel no longer exists at Discord. */
   isGone: boolean;
-  /** The ids of the server's roles; undefined if the look did not get as far. */
-  roleIds?: readonly string[];
 }
 
 /** Looks that were begun together: server and roles are asked for once. */
@@ -55,7 +53,7 @@ export class ChannelLooks {
       const missing = missingPermissions(permissionsIn(place, guild, bot)).filter((one) =>
         NEEDED.includes(one),
       );
-      return { ...seen(missingText(missing)), roleIds: guild.roles.map(({ id }) => id) };
+      return seen(missingText(missing));
     } catch (error) {
       const refusal = findRefusal(error);
       if (refusal === "unknown channel") return lost("Discord has no such channel, or not any more.", true);

@@ -153,7 +153,15 @@ export class DiscordLooks {
       const says = `ALLOWED_USER_IDS: ${userId} is nobody in this server`;
       found.push(fault("people", says, "set ALLOWED_USER_IDS (right-click the person, Copy User ID)"));
     }
-    return found.length > 0 ? found : "those in ALLOWED_USER_IDS are in this server";
+    const { roles } = await this.#get(Routes.guild(place.guild_id), guildSchema);
+    const named = this.#config.roles.filter(({ kind }) => kind === "role").map(({ id }) => id);
+    for (const roleId of new Set(named)) {
+      if (roles.some(({ id }) => id === roleId)) continue;
+      const says = `ROLES: this server has no role ${roleId}`;
+      found.push(fault("people", says, "set ROLES (Server Settings → Roles → ⋯ → Copy Role ID)"));
+    }
+    if (found.length > 0) return found;
+    return `those in ALLOWED_USER_IDS are in this server${named.length > 0 ? ", and it has the roles in ROLES" : ""}`;
   }
 
   #clock(): string | Finding[] {

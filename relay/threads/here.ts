@@ -8,10 +8,12 @@ import { hereReply } from "../content/lists/here.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Access } from "./access.ts";
 import type { Channels } from "./channels.ts";
+import type { ServerRoles } from "./server-roles.ts";
 
 export interface HereOptions {
   channels: Pick<Channels, "look">;
   access: Pick<Access, "may">;
+  serverRoles: Pick<ServerRoles, "has" | "tell">;
   /** Reads the channels' settings anew; resolves once they count. */
   refreshChannels: () => Promise<void>;
 }
@@ -25,8 +27,8 @@ export class Here {
 
   /** @param userId the person who asks; the reply says what they may change */
   async show(channelId: DiscordId, vm: Vm, userId: string): Promise<Reply> {
-    const { channels, access } = this.#options;
-    const [row, { problem, roleIds }, people] = await Promise.all([
+    const { channels, access, serverRoles } = this.#options;
+    const [row, { problem }, people] = await Promise.all([
       findRow(vm, channelId),
       channels.look(channelId),
       vm.people.list(),
@@ -35,13 +37,15 @@ export class Here {
     const dirs = row || !mayChange ? [] : await vm.listRepos("");
     const here = people.filter((one) => one.channelId === null || one.channelId === channelId);
     // A wrong id gives nobody anything, and nothing else says so.
-    const isMissing = ({ kind, id }: PersonRow) => kind === "role" && roleIds?.includes(id) === false;
+    const isMissing = ({ kind, id }: PersonRow) => kind === "role" && serverRoles.has(id) === false;
     const missingRoles = [...new Set(here.filter(isMissing).map(({ id }) => id))];
     return hereReply({ channelId, row, problem, dirs, mayChange, people: here, missingRoles });
   }
 
-  /** @throws AppError `channel_fixed`, `not_found`, `forbidden` */
+  /** @throws AppError `channel_fixed`, `not_found`, `forbidden`, `invalid_request` */
   async setRole(channelId: DiscordId, request: RoleRequest, vm: Vm, userId: string): Promise<Reply> {
+    // The role may be a moment old.
+    if (request.kind === "role") await this.#options.serverRoles.tell();
     await vm.people.setRole(request);
     await this.#options.refreshChannels();
     return this.show(channelId, vm, userId);

@@ -27,8 +27,12 @@ function start(fails: { next: boolean } = { next: false }) {
     agent: null,
   };
   const channel = { ...choices, id: aDiscordId("1"), dir: ".", mode: "off" as const };
+  const serverRoles = { tell: async () => undefined };
   const people = [ADA, GRACE].map((id) => ({ ...OWNER, id: aDiscordId(id) }));
-  return { told, whoMay: new WhoMay({ client, people, channel, log: createLog("relay", "silent") }) };
+  return {
+    told,
+    whoMay: new WhoMay({ client, people, channel, serverRoles, log: createLog("relay", "silent") }),
+  };
 }
 
 const handles = (...names: string[]) => names.map((handle) => [{ id: ADA, handle }]);

@@ -1,16 +1,18 @@
-/** Tells the sidecar who may use the bot, what they are called, and which channel the relay's settings name. */
+/** Tells the sidecar who may use the bot, what they are called, the server's roles, and which channel the settings name. */
 import type { FixedChannel } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { clip } from "../../shared/clip.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_HANDLE, MAX_PEOPLE, type ToldPerson } from "../../shared/people-api.ts";
+import type { ServerRoles } from "./server-roles.ts";
 
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
   /** The people that the relay's settings name. */
   people: readonly ToldPerson[];
   channel: FixedChannel;
+  serverRoles: Pick<ServerRoles, "tell">;
   log: Log;
 }
 
@@ -26,6 +28,7 @@ export class WhoMay {
   /** Says all of it: the same again changes nothing. */
   async tell(): Promise<void> {
     await this.#tellPeople(this.#handles);
+    await this.#options.serverRoles.tell();
     await this.#options.client.putFixedChannels([this.#options.channel]);
   }
 

@@ -1,5 +1,10 @@
 /** People in Discord, and their roles. */
-import { peopleReplySchema, peopleRequestSchema, roleRequestSchema } from "../people-api.ts";
+import {
+  peopleReplySchema,
+  peopleRequestSchema,
+  roleRequestSchema,
+  serverRolesRequestSchema,
+} from "../people-api.ts";
 import { route } from "./route.ts";
 
 export const people = {
@@ -26,6 +31,17 @@ export const people = {
     errors: [],
     isRepeatable: true,
     example: { body: { people: [{ id: "100000000000000001", role: "maker", handle: "ada" }] } },
+  }),
+  putServerRoles: route({
+    method: "put",
+    path: "/people/server-roles",
+    right: "none",
+    summary: "Say which roles the relay's server has at Discord; no other is given a role here from then on",
+    body: serverRolesRequestSchema,
+    status: 204,
+    errors: [],
+    isRepeatable: true,
+    example: { body: { roles: [{ id: "100000000000000005", handle: "developers" }] } },
   }),
   setRole: route({
     method: "put",

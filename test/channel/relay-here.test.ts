@@ -3,10 +3,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Vm } from "../../relay/sidecar/vm.ts";
+import { people as peopleRoutes } from "../../shared/protocol/people.ts";
 import { STAND_IN_CONFIG } from "../support/agents.ts";
 import { aDiscordId } from "../support/ids.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
-import { untilValue } from "../support/wait.ts";
+import { until, untilValue } from "../support/wait.ts";
 
 let all: Everything;
 let first: string;
@@ -89,11 +90,29 @@ test("a role that the server does not have is named", async () => {
   const none = "999999999999999999";
   const ops = made("ops");
   await said(ops, { dir: "infra" });
-  for (const id of [team, none])
-    await new Vm(all.sidecar.client).people.setRole({
+  const { people } = new Vm(all.sidecar.client);
+  const give = (id: string) =>
+    people.setRole({
       ...{ kind: "role", role: "member" },
       ...{ id: aDiscordId(id), channelId: aDiscordId(ops) },
     });
+  // The relay says at once which roles there are, so that a wrong id is refused.
+  await until("the new role", () =>
+    give(team).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await expect(give(none)).rejects.toThrow(`id: the server had no role ${none} at Discord`);
+  expect((await people.list()).filter(({ kind }) => kind === "role")).toMatchObject([{ handle: "team" }]);
+  // One that was given before is named where people look.
+  const { client } = all.sidecar;
+  await client.call(
+    peopleRoutes.putServerRoles,
+    {},
+    { body: { roles: [{ id: aDiscordId(none), handle: null }] } },
+  );
+  await give(none);
   const shown = await said(ops);
   expect(shown).toContain(`This server has no role \`${none}\``);
   expect(shown.match(/has no role/g)).toHaveLength(1);

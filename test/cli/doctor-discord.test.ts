@@ -117,6 +117,13 @@ const BROKEN: [string, () => Broken, string, RegExp, RegExp][] = [
     /set ALLOWED_USER_IDS/,
   ],
   [
+    "a role that is not there",
+    () => ({ env: { ROLES: "viewer:&123456789012345678" } }),
+    "people",
+    /^ROLES: this server has no role 123456789012345678/,
+    /set ROLES/,
+  ],
+  [
     "a clock that Discord's does not agree with",
     () => ({ now: () => Date.now() + 300_000 }),
     "Discord's clock",

@@ -165,6 +165,7 @@ describe("a session", () => {
     ["GET", "/thread/a/screen"],
     ["GET", "/events"],
     ["PUT", "/people"],
+    ["PUT", "/people/server-roles"],
   ])("does not do for %s %s, from wherever", async (method, path) => {
     const body = method === "GET" ? undefined : "{}";
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);

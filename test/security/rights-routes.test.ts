@@ -75,6 +75,7 @@ const ROUTES: Record<string, string> = {
   "GET /people": "read",
   "PUT /people": "none",
   "PUT /people/role": "roles",
+  "PUT /people/server-roles": "none",
   "GET /channels": "read",
   "PUT /channels": "none",
   "PUT /channel/{channelId}": "settings",

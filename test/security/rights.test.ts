@@ -62,7 +62,13 @@ beforeAll(async () => {
   const { id: members } = driver.roles.create("members");
   driver.roles.give(people.member, members);
   await give({ id: people.maker, role: "maker" });
-  await give({ kind: "role", id: members, role: "member" });
+  // The sidecar takes the role as soon as the relay has told it that there is one.
+  await until("the new role", () =>
+    give({ kind: "role", id: members, role: "member" }).then(
+      () => true,
+      () => false,
+    ),
+  );
   for (const here of [channelId, open]) await give({ id: people.viewer, role: "viewer", channelId: here });
   await give({ id: people.guest, role: "guest" });
   thread = await all.openTerminal("cat");

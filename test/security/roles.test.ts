@@ -97,6 +97,51 @@ test("what the relay's settings give is changed there alone, and lasts over a re
   expect(await new PeopleClient(client).list()).toEqual(before);
 });
 
+test("a role that the server does not have at Discord is given nothing, once the relay has said which it has", async () => {
+  const [TEAM, GONE] = [id(7), id(8)];
+  const people = new PeopleClient(client);
+  const of = async (roleId: string) => (await people.list()).filter((one) => one.id === roleId);
+  await give(client, { kind: "role", id: GONE, role: "member" });
+  await people.putServerRoles([
+    { id: TEAM, handle: "team" },
+    { id: DEVS, handle: null },
+  ]);
+  for (const role of ["viewer", "owner"])
+    expect(await refusal(give(client, { kind: "role", id: GONE, role, channelId: SHOP }))).toEqual({
+      code: "invalid_request",
+      message: expect.stringMatching(/^id: the server had no role 400000000000000008 at Discord/),
+    });
+  // A user's id is no role's, what the role has already is taken back as before, and one that is there is called by its name.
+  expect(await of(GONE)).toHaveLength(1);
+  await give(client, { kind: "role", id: GONE, role: null });
+  await give(client, { id: GONE, role: "viewer" });
+  await give(client, { kind: "role", id: TEAM, role: "member" });
+  expect(await of(TEAM)).toMatchObject([{ kind: "role", handle: "team", role: "member" }]);
+  // It lasts over a restart, and the relay alone says it.
+  await sidecar.restart();
+  ({ client } = sidecar);
+  expect(await refusal(give(client, { kind: "role", id: GONE, role: "viewer" }))).toMatchObject({
+    code: "invalid_request",
+  });
+  expect(await isLet(new PeopleClient(sidecar.as(ADA)).putServerRoles([{ id: GONE, handle: null }]))).toBe(
+    false,
+  );
+  for (const [roles, words] of [
+    [[], /roles: must have the role of everybody/],
+    [[{ id: "42", handle: null }], /roles\.0\.id: must be an id of Discord's/],
+    [Array(2).fill({ id: TEAM, handle: null }), /roles: must name each id once/],
+    [Array.from({ length: 251 }, (_, n) => ({ id: id(n), handle: null })), /roles: /],
+  ] as [never, RegExp][])
+    expect(await refusal(new PeopleClient(client).putServerRoles(roles))).toMatchObject({
+      code: "invalid_request",
+      message: expect.stringMatching(words),
+    });
+  // Later tests use ids that are in no list.
+  await new PeopleClient(client).putServerRoles(
+    [DEVS, ...Array.from({ length: 9 }, (_, n) => id(n + 10))].map((one) => ({ id: one, handle: null })),
+  );
+});
+
 test("bad input is refused by its name", async () => {
   for (const [who, words] of [
     [{ id: BEN, role: "king" }, /role: must be owner, maker, member, viewer, guest/],

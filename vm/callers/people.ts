@@ -12,6 +12,7 @@ interface Rows {
   find(of: Pick<RoleRequest, "kind" | "id" | "channelId">): PersonRow | undefined;
   set(request: RoleRequest): void;
   noteRoles(discordId: string, roles: readonly string[]): void;
+  hasServerRole(id: string): boolean | undefined;
 }
 
 export interface PeopleOptions {
@@ -107,7 +108,8 @@ export class People {
 
   /**
    * Gives somebody a role, or takes it back.
-   * @throws AppError `channel_fixed` if the relay's settings give it, `not_found` if there is none to take
+   * @throws AppError `channel_fixed` if the relay's settings give it, `not_found` if there is none to take,
+   * `invalid_request` if it is for a role that the server does not have at Discord
    */
   set(request: RoleRequest): PersonRow[] {
     const { table } = this.#options;
@@ -119,6 +121,11 @@ export class People {
       );
     if (request.role === null && !known)
       throw new AppError("not_found", `role: ${request.kind} ${request.id} has none there.`);
+    if (request.role !== null && request.kind === "role" && table.hasServerRole(request.id) === false)
+      throw new AppError(
+        "invalid_request",
+        `id: the server had no role ${request.id} at Discord when the relay looked last. Server Settings → Roles → ⋯ → Copy Role ID gives one's id.`,
+      );
     table.set(request);
     return this.list();
   }

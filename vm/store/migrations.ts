@@ -182,6 +182,12 @@ const MIGRATIONS: readonly string[] = [
   `,
   ROOM_SCHEMA,
   SPOKEN_FILES_SCHEMA,
+  `
+  CREATE TABLE server_roles (
+    id     TEXT NOT NULL UNIQUE,
+    handle TEXT
+  ) STRICT;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -4,6 +4,7 @@ import {
   type PersonRow,
   peopleReplySchema,
   type RoleRequest,
+  type ServerRole,
   type ToldHandle,
   type ToldPerson,
 } from "../../shared/people-api.ts";
@@ -17,6 +18,7 @@ const ALL = "";
 
 const knownSchema = z.array(z.object({ id: z.string(), handle: z.string().nullable(), roles: z.string() }));
 const rolesSchema = z.array(z.string());
+const serverRolesSchema = z.array(z.object({ id: z.string(), handle: z.string().nullable() }));
 const grantsSchema = z.array(
   z
     .object({
@@ -52,6 +54,10 @@ export class PeopleTable {
   /** Asked for each request that is made in a person's name. */
   #grants: readonly PersonRow[] = [];
   readonly #known: Map<string, Known>;
+  readonly #clearServerRoles;
+  readonly #putServerRole;
+  /** What the roles of the relay's server are called at Discord, by their ids; none until the relay has said. */
+  #serverRoles: ReadonlyMap<string, string | null>;
 
   /** @param onChange is told that somebody's role is another one now. */
   constructor(db: Database, onChange: () => void, maxKnown = MAX_KNOWN) {
@@ -78,6 +84,10 @@ export class PeopleTable {
     this.#known = new Map(
       known.map(({ id, handle, roles }) => [id, { handle, roles: rolesSchema.parse(JSON.parse(roles)) }]),
     );
+    this.#clearServerRoles = db.prepare("DELETE FROM server_roles");
+    this.#putServerRole = db.prepare("INSERT INTO server_roles (id, handle) VALUES (@id, @handle)");
+    const serverRoles = serverRolesSchema.parse(db.prepare("SELECT id, handle FROM server_roles").all());
+    this.#serverRoles = new Map(serverRoles.map(({ id, handle }) => [id, handle]));
     this.#grants = this.#read();
   }
 
@@ -102,6 +112,21 @@ export class PeopleTable {
     if (!before && !hasRole(this.#grants, { id: discordId, roles })) return;
     if (JSON.stringify(before?.roles ?? []) === JSON.stringify(roles)) return;
     this.#note(discordId, { handle: before?.handle ?? null, roles });
+  }
+
+  /** Whether the relay's server has a role at Discord; undefined until the relay has said which it has. */
+  hasServerRole(id: string): boolean | undefined {
+    return this.#serverRoles.size === 0 ? undefined : this.#serverRoles.has(id);
+  }
+
+  /** The server has these roles at Discord, and no other. */
+  replaceServerRoles(roles: readonly ServerRole[]): void {
+    this.#db.transaction(() => {
+      this.#clearServerRoles.run();
+      for (const role of roles) this.#putServerRole.run(role);
+    });
+    this.#serverRoles = new Map(roles.map(({ id, handle }) => [id, handle]));
+    this.#grants = this.#read();
   }
 
   find({ kind, id, channelId }: Pick<RoleRequest, "kind" | "id" | "channelId">): PersonRow | undefined {
@@ -158,7 +183,7 @@ export class PeopleTable {
   #read(): readonly PersonRow[] {
     const rows = grantsSchema.parse(this.#list.all());
     const handleOf = ({ kind, id }: { kind: string; id: string }) =>
-      kind === "user" ? (this.#known.get(id)?.handle ?? null) : null;
+      (kind === "user" ? this.#known.get(id)?.handle : this.#serverRoles.get(id)) ?? null;
     const { people } = peopleReplySchema.parse({
       people: rows.map((row) => ({ ...row, handle: handleOf(row) })),
     });

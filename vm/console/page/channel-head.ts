@@ -40,6 +40,6 @@ function drawRoles(channelId: string, people: readonly PersonRow[]): HTMLElement
 }
 
 function holderText({ kind, id, handle }: PersonRow): string {
-  if (kind === "role") return `whoever has the role ${id}`;
+  if (kind === "role") return `whoever has the role ${handle === null ? id : cleanLine(handle)}`;
   return handle === null ? "somebody in Discord" : `@${cleanLine(handle)}`;
 }

@@ -13,6 +13,7 @@ export function peopleHandlers({ store, people }: PeopleServices): Handlers<type
   return {
     list: () => ({ people: people.list() }),
     put: ({ body }) => store.people.replaceFixed(body.people, body.handles),
+    putServerRoles: ({ body }) => store.people.replaceServerRoles(body.roles),
     setRole: ({ body }) => ({ people: people.set(body) }),
   };
 }
