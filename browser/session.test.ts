@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContext, CDPSession, Page } from "playwright-core";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { until } from "../test/support/wait.ts";
 import { Session } from "./session.ts";
 import { Shown } from "./shown.ts";
@@ -27,6 +27,7 @@ class FakePage extends EventEmitter {
   waitForLoadState = async () => {};
   close = async () => {};
   async goto(url: string): Promise<void> {
+    if (url.endsWith("refused")) throw new Error("page.goto: net::ERR_CONNECTION_REFUSED");
     if (url.endsWith("slow")) await new Promise((resolve) => setTimeout(resolve, 100));
     this.#url = url;
   }
@@ -64,11 +65,15 @@ class FakeContext extends EventEmitter {
 const URL_ = "http://example.org/";
 let folder: string;
 let stop: AbortController;
+/** The session's clock is so far ahead of the machine's, in milliseconds. */
+let aheadMs = 0;
 beforeEach(() => {
+  aheadMs = 0;
   stop = new AbortController();
   folder = mkdtempSync(join(tmpdir(), "tmx-session-"));
 });
 afterEach(() => {
+  vi.useRealTimers();
   rmSync(folder, { recursive: true });
 });
 
@@ -77,7 +82,7 @@ function begin(contexts: readonly FakeContext[]) {
   const shown = new Shown(folder, URL_, () => {}, Date.now);
   const session = new Session({
     spec: { url: URL_, program: "x", hosts: [], isSandboxed: false, maxMemoryBytes: 1e12 },
-    ...{ folder, shown, env: {}, now: Date.now },
+    ...{ folder, shown, env: {}, now: () => Date.now() + aheadMs },
     start: async () => {
       const context = contexts[started++];
       if (!context) throw new Error("Chromium does not start");
@@ -87,6 +92,15 @@ function begin(contexts: readonly FakeContext[]) {
   return { session, shown, running: session.run(stop.signal) };
 }
 const isReady = (shown: Shown) => () => shown.state.status === "ready";
+/** A download of the context's page that ends at once, without a file. */
+const failDownload = (context: FakeContext, name: string) =>
+  context.pages_[0]?.emit("download", {
+    suggestedFilename: () => name,
+    path: async () => {
+      throw new Error("cut off");
+    },
+    delete: async () => {},
+  });
 
 test("a Chromium that gives no page is ended, and the next one takes its place", async () => {
   const contexts = [new FakeContext(0), new FakeContext(1)];
@@ -140,18 +154,64 @@ test("what happened to a download while its page's picture was taken is still to
   isHeld = true;
   const opening = session.act({ do: "open", url: `${URL_}file` }, 5_000);
   await until("the picture to be taken", () => hasBegun);
-  context.pages_[0]?.emit("download", {
-    suggestedFilename: () => "report.csv",
-    path: async () => {
-      throw new Error("cut off");
-    },
-    delete: async () => {},
-  });
+  failDownload(context, "report.csv");
   const isTold = () => shown.state.note?.includes("report.csv was not downloaded: cut off.") ?? false;
   await until("the download's end", isTold);
   isHeld = false;
   expect(await opening).toMatchObject({ state: { picture: 2 } });
   expect(isTold()).toBe(true);
+  stop.abort();
+  await running;
+});
+
+test("a page that does not come is told beside what was said before", async () => {
+  const context = new FakeContext(1);
+  const { session, shown, running } = begin([context]);
+  await until("the page", isReady(shown));
+  context.pages_[0]?.emit("filechooser");
+  await session.act({ do: "open", url: `${URL_}refused` }, 5_000);
+  expect(shown.state).toMatchObject({
+    status: "failed",
+    note: "The page did not come: it refuses connections. The page asked for a file; none can be given here.",
+  });
+  await session.act({ do: "look" }, 5_000);
+  expect(shown.state.note).toBeNull();
+  stop.abort();
+  await running;
+});
+
+test("of two downloads that were refused both are told, at once and with the next picture, and the same once", async () => {
+  const context = new FakeContext(1);
+  const { session, shown, running } = begin([context]);
+  await until("the page", isReady(shown));
+  const both = "a.csv was not downloaded: cut off. b.csv was not downloaded: cut off.";
+  for (const name of ["a.csv", "b.csv"]) {
+    failDownload(context, name);
+    await until("its end", () => shown.state.note?.includes(name) ?? false);
+  }
+  expect(shown.state.note).toBe(both);
+  await session.act({ do: "look" }, 5_000);
+  expect(shown.state.note).toBe(both);
+  await session.act({ do: "look" }, 5_000);
+  expect(shown.state.note).toBeNull();
+  stop.abort();
+  await running;
+});
+
+test("what a page that stands still was told of is not told again when it goes on", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  const context = new FakeContext(1);
+  const { session, shown, running } = begin([context]);
+  await until("the page", isReady(shown));
+  failDownload(context, "a.csv");
+  await until("the first one's end", () => shown.state.note?.includes("a.csv") ?? false);
+  aheadMs = 61_000;
+  vi.advanceTimersByTime(3_000); // the page is told to stand still
+  failDownload(context, "b.csv");
+  await until("the second one's end", () => shown.state.note?.includes("b.csv") ?? false);
+  expect(shown.state.note).toContain("a.csv");
+  await session.act({ do: "look" }, 5_000);
+  expect(shown.state.note).toBeNull();
   stop.abort();
   await running;
 });

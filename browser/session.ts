@@ -74,7 +74,7 @@ export class Session {
         if (starts.push(now) > MAX_STARTS)
           throw failure ?? new Error("Chromium has ended again and again; it is not started any more.");
         const isAnew = starts.length > 1 || shown.before !== undefined;
-        if (isAnew) this.#looks.note = "The browser was started anew; its address was kept.";
+        if (isAnew) this.#looks.note("The browser was started anew; its address was kept.");
         try {
           // An address that ends Chromium is not opened a third time.
           await this.#live(proxy, starts.length < MAX_STARTS ? url : undefined, signal);
@@ -97,7 +97,7 @@ export class Session {
     const acting = op.do === "stop" ? this.#stop() : this.#enqueue(op);
     acting.catch((error: unknown) => {
       if (!isAnswered) return;
-      this.#looks.tell(`What was asked for last was not done: ${errorText(error)}`);
+      this.#tell(`What was asked for last was not done: ${errorText(error)}`);
     });
     try {
       await Promise.race([acting, pause(waitMs)]);
@@ -135,7 +135,10 @@ export class Session {
       this.#context = context;
       await this.#replaceTab(context);
       if (url === undefined)
-        shown.set({ status: "failed", note: "This address has ended the browser twice; open another one." });
+        shown.set({
+          status: "failed",
+          note: this.#looks.sayEnd("This address has ended the browser twice; open another one."),
+        });
       else this.#enqueue({ do: "open", url }).catch(() => undefined); // the state says what came of it
       await ended;
     } finally {
@@ -169,18 +172,16 @@ export class Session {
     const { shown } = this.#options;
     return {
       onChange: () => this.#looks.noteChange(),
-      onNote: (text) => {
-        this.#looks.note = text;
-      },
+      onNote: (text) => this.#looks.note(text),
       onGone: (text) => this.#takeGone(text),
       onDownload: (download) => {
         this.#downloads
           .take(download)
           .then((kept) => {
-            if (typeof kept === "string") this.#looks.tell(kept);
+            if (typeof kept === "string") this.#tell(kept);
             else shown.addDownload(kept);
           })
-          .catch((error: unknown) => this.#looks.tell(`A download failed: ${errorText(error)}`));
+          .catch((error: unknown) => this.#tell(`A download failed: ${errorText(error)}`));
       },
     };
   }
@@ -189,8 +190,7 @@ export class Session {
   #takeGone(text: string): void {
     const context = this.#context;
     this.#tab = undefined;
-    this.#options.shown.set({ status: "failed", note: [text, this.#looks.note].join(" ").trim(), marks: [] });
-    this.#looks.note = undefined;
+    this.#options.shown.set({ status: "failed", note: this.#looks.sayEnd(text), marks: [] });
     if (!context) return;
     // If there is none, Chromium is started anew, and that is told.
     void this.#queue.run("tab", () => this.#replaceTab(context)).catch(() => undefined);
@@ -199,7 +199,12 @@ export class Session {
   #takeWindow(url: string): void {
     const isMeant = this.#options.now() - this.#usedAt < MEANT_MS;
     if (isMeant && /^https?:/.test(url)) this.#enqueue({ do: "open", url }).catch(() => undefined);
-    else this.#looks.note = "The page has opened a window by itself; it was closed.";
+    else this.#looks.note("The page has opened a window by itself; it was closed.");
+  }
+
+  /** A page that stands still gets no picture before its next use. */
+  #tell(sentence: string): void {
+    this.#looks.tell(sentence, this.#tab?.isAwake ?? true);
   }
 
   async #stop(): Promise<void> {
@@ -228,7 +233,7 @@ export class Session {
     const isEmpty = !tab.page.url().startsWith("http");
     const op: BrowserOp = asked.do === "reload" && isEmpty ? { do: "open", url: shown.state.url } : asked;
     if (op.do === "open")
-      shown.set({ status: "loading", url: op.url, title: "", note: this.#looks.note ?? null });
+      shown.set({ status: "loading", url: op.url, title: "", note: this.#looks.sayWaiting() });
     else if (op.do === "reload" || op.do === "back" || op.do === "forward") shown.set({ status: "loading" });
     this.#refusals.clear();
     let failure: string | undefined;
@@ -243,7 +248,6 @@ export class Session {
       const places = [tab.page.url(), ...(op.do === "open" ? [op.url] : [])];
       failure = (op.do === "open" ? this.#refusals.findReason(places) : undefined) ?? errorText(error);
     }
-    if (failure !== undefined) this.#looks.note = undefined;
     this.#usedAt = now();
     if (tab !== this.#tab) return; // it has ended meanwhile, and that is told
     await this.#look(failure);
@@ -265,8 +269,10 @@ export class Session {
     const tab = this.#tab;
     if (!tab || this.#waiting > 0 || !tab.isAwake) return;
     const idleMs = this.#options.now() - this.#usedAt;
-    if (idleMs > AWAKE_MS) tab.freeze();
-    else if (idleMs < WATCHED_MS || this.#looks.note !== undefined)
+    if (idleMs > AWAKE_MS) {
+      tab.freeze();
+      this.#looks.settle();
+    } else if (idleMs < WATCHED_MS || this.#looks.hasWaiting)
       void this.#queue.run("op", () => this.#look(undefined, true));
   }
 
@@ -280,6 +286,8 @@ export class Session {
     const { maxMemoryBytes } = this.#options.spec;
     const { bytes, hasEnded } = boundMemory(maxMemoryBytes);
     if (hasEnded)
-      this.#looks.note = `The browser took ${formatMemory(bytes)}, more than its ${formatMemory(maxMemoryBytes)}: its largest page was ended.`;
+      this.#looks.note(
+        `The browser took ${formatMemory(bytes)}, more than its ${formatMemory(maxMemoryBytes)}: its largest page was ended.`,
+      );
   }
 }

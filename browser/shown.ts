@@ -8,7 +8,8 @@ import { writeWhole } from "../shared/whole-file.ts";
 
 const MAX_TITLE = 300;
 const MAX_URL = 2_000;
-const MAX_NOTE = 600;
+/** The most characters of a note; the rest is cut off. */
+export const MAX_NOTE = 600;
 const MAX_LINE = 240;
 const KEPT_DOWNLOADS = 20;
 
