@@ -98,3 +98,43 @@ test(
   },
   START_MS,
 );
+
+test(
+  "a page is opened from the form by keys alone; an address that is refused is named there, and stays",
+  async () => {
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.goto(`${sidecar.url}/console#`);
+    await page.keyboard.press("n");
+    await page.waitForSelector("#make >> text=New thread");
+    await page.focus("#make input[value=terminal]");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.waitForSelector("#make-dir", { state: "hidden" });
+    await page.keyboard.press("Tab");
+    for (const [address, why] of [
+      ["http://169.254.169.254/latest", "url: 169.254.169.254 is in a network that is not public"],
+      ["file:///etc/passwd", "url: must begin with http:// or https://, not with file:"],
+    ] as const) {
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type(address);
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(`#make-problem >> text=${why}`);
+      expect(await page.inputValue("#make-address:focus")).toBe(address);
+    }
+    await picture("console-new-browser-1280");
+    await page.setViewportSize({ width: 390, height: 844 });
+    await until("the form to fit", () =>
+      page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+    );
+    await picture("console-new-browser-390");
+    await page.keyboard.press("Control+A");
+    await page.keyboard.type(site.at("/about"));
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#page-view .said >> text=/about");
+    const threads = await sidecar.client.listThreads();
+    expect(threads.filter(({ command }) => command === site.at("/about"))).toMatchObject([
+      { type: "browser", createdBy: "console", status: "running" },
+    ]);
+  },
+  START_MS,
+);

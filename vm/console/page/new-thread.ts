@@ -1,9 +1,10 @@
 /** The form that makes a thread. */
 import type { CreateRequest } from "../../../shared/api.ts";
-import type { ThreadType } from "../../../shared/kinds.ts";
+import { KINDS, type ThreadType } from "../../../shared/kinds.ts";
 import { ApiError, createThread, getThread, listDirs } from "./api.ts";
 import { errorText, find, isSendKey, isTouched, make } from "./dom.ts";
 import { EngineFields } from "./engine-fields.ts";
+import type { Making } from "./kinds/kind.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { newId } from "./new-id.ts";
 
@@ -24,8 +25,9 @@ export class NewThread {
   readonly #form = find<HTMLFormElement>("#make");
   readonly #dir = find<HTMLInputElement>("#make-dir");
   readonly #command = find<HTMLTextAreaElement>("#make-command");
+  readonly #address = find<HTMLInputElement>("#make-address");
   readonly #title = find<HTMLInputElement>("#make-title");
-  readonly #problem = find("#make .problem");
+  readonly #problem = find("#make-problem");
   readonly #start = find<HTMLButtonElement>("#make button[type=submit]");
   /** The id of a thread whose request was not answered: it may have begun. */
   #unsure: string | undefined;
@@ -35,6 +37,7 @@ export class NewThread {
   constructor(options: NewThreadOptions) {
     this.#options = options;
     this.#engines = new EngineFields(options.onSignedOut);
+    find("#make-kinds").append(...choices());
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
@@ -57,16 +60,24 @@ export class NewThread {
     find("#make-agent").hidden = true; // so that the engines are asked for anew
     this.#showKind();
     void this.#complete();
-    if (!isTouched()) this.#command.focus(); // a phone's keyboard would cover the form
+    if (!isTouched()) this.#words.focus(); // a phone's keyboard would cover the form
   }
 
   get #type(): ThreadType {
-    return new FormData(this.#form).get("type") as ThreadType; // its radio buttons are the kinds
+    return new FormData(this.#form).get("type") as ThreadType; // its radio buttons are kinds
+  }
+
+  /** The field with the chosen kind's command. */
+  get #words(): HTMLInputElement | HTMLTextAreaElement {
+    return makingOf(this.#type).isAddress ? this.#address : this.#command;
   }
 
   #showKind(): void {
-    const { commandLabel, hasWorktree, hasEngine } = CONSOLE_KINDS[this.#type];
-    find("#make-command-label").textContent = commandLabel;
+    const { commandLabel, isAddress, hasDirectory, hasWorktree, hasEngine } = makingOf(this.#type);
+    show("#make-dir", hasDirectory);
+    show("#make-command", !isAddress);
+    show("#make-address", isAddress);
+    find(isAddress ? "#make-address-label" : "#make-command-label").textContent = commandLabel;
     find("#make-worktree-label").hidden = !hasWorktree;
     const engine = find("#make-agent");
     if (hasEngine && engine.hidden) void this.#engines.show();
@@ -90,7 +101,7 @@ export class NewThread {
 
   #wanted(threadId: string): CreateRequest {
     const type = this.#type;
-    const { hasWorktree, hasEngine } = CONSOLE_KINDS[type];
+    const { hasDirectory, hasWorktree, hasEngine } = makingOf(type);
     const isAlone = hasWorktree && find<HTMLInputElement>("#make-worktree").checked;
     const agent = {
       ...(hasEngine && this.#engines.chosen()),
@@ -100,8 +111,8 @@ export class NewThread {
     return {
       threadId,
       type,
-      dir: this.#dir.value.trim(),
-      command: this.#command.value,
+      dir: hasDirectory ? this.#dir.value.trim() : ".",
+      command: this.#words.value,
       ...(title === "" ? {} : { title }),
       ...(Object.keys(agent).length > 0 ? { agent } : {}),
       ...(find<HTMLInputElement>("#make-discord").checked ? { home: "discord" } : {}),
@@ -114,13 +125,14 @@ export class NewThread {
     this.#problem.textContent = "";
     try {
       const threadId = await this.#make();
-      this.#command.value = "";
+      this.#words.value = "";
       this.#title.value = "";
       this.#options.onMade(threadId);
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) this.#options.onSignedOut();
       this.#problem.textContent =
         this.#unsure !== undefined ? `${errorText(error)} ${UNSURE}` : errorText(error);
+      if (!isTouched()) this.#words.focus();
     } finally {
       this.#start.disabled = false;
     }
@@ -147,6 +159,30 @@ export class NewThread {
     this.#unsure = undefined;
     return wanted.threadId;
   }
+}
+
+function makingOf(type: ThreadType): Making {
+  const { making } = CONSOLE_KINDS[type];
+  if (!making) throw new Error(`the form makes no ${type}`);
+  return making;
+}
+
+/** A radio button for each kind that the form makes; the first one is chosen. */
+function choices(): HTMLLabelElement[] {
+  const types = (Object.keys(KINDS) as ThreadType[]).filter((type) => CONSOLE_KINDS[type].making);
+  return types.map((type, at) => {
+    const radio = make("input");
+    Object.assign(radio, { type: "radio", name: "type", value: type, checked: at === 0 });
+    return make("label", "", [radio, ` ${makingOf(type).choice}`]);
+  });
+}
+
+/** A field that is not shown is not asked for either. */
+function show(field: string, isShown: boolean): void {
+  const input = find<HTMLInputElement>(field);
+  input.hidden = !isShown;
+  input.disabled = !isShown;
+  find(`${field}-label`).hidden = !isShown;
 }
 
 async function isThere(threadId: string): Promise<boolean> {

@@ -3,8 +3,13 @@ import type { ConsoleKind } from "./kind.ts";
 export const agent: ConsoleKind = {
   hasConversation: true,
   hasPicture: false,
-  commandLabel: "What it is to do",
-  hasWorktree: true,
-  hasEngine: true,
+  making: {
+    choice: "A coding agent",
+    commandLabel: "What it is to do",
+    isAddress: false,
+    hasDirectory: true,
+    hasWorktree: true,
+    hasEngine: true,
+  },
   ends: "The agent, and all that it started, ends.",
 };

@@ -3,8 +3,6 @@ import type { ConsoleKind } from "./kind.ts";
 export const room: ConsoleKind = {
   hasConversation: false,
   hasPicture: false,
-  commandLabel: "Members",
-  hasWorktree: false,
-  hasEngine: false,
+  making: undefined,
   ends: "The room ends; its members go on as threads of their own.",
 };

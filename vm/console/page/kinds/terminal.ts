@@ -3,8 +3,13 @@ import type { ConsoleKind } from "./kind.ts";
 export const terminal: ConsoleKind = {
   hasConversation: false,
   hasPicture: false,
-  commandLabel: "Command",
-  hasWorktree: false,
-  hasEngine: false,
+  making: {
+    choice: "A command in a terminal",
+    commandLabel: "Command",
+    isAddress: false,
+    hasDirectory: true,
+    hasWorktree: false,
+    hasEngine: false,
+  },
   ends: "All that runs in it ends.",
 };
