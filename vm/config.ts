@@ -64,6 +64,9 @@ export const vmSettings = z.object({
     .describe("How many agents may have a turn at once. More wait in order; an idle agent takes no place."),
   ...budgetSettings,
   ...browserSettings,
+  MAX_ROOMS: whole(1, 1_000)
+    .default(50)
+    .describe("How many rooms may be open at once. A room that rests counts; one that was ended does not."),
   MAX_JOBS: whole(1, 100_000)
     .default(300)
     .describe("How many jobs there may be, of all people together; one person may have 100 of them."),
@@ -183,6 +186,8 @@ export interface VmConfig extends FileSettings {
   maxThreads: number;
   /** Agents that have a turn at once; more wait. */
   maxAgents: number;
+  /** Open rooms at once. */
+  maxRooms: number;
   /** Of all people together. */
   maxJobs: number;
   /** The budget of threads that name none. */
@@ -256,6 +261,7 @@ export function parseVmConfig(
     hooks: findHookPlace(values),
     maxThreads: values.MAX_THREADS,
     maxAgents: values.MAX_AGENTS,
+    maxRooms: values.MAX_ROOMS,
     maxJobs: values.MAX_JOBS,
     budget: findBudget(values),
     browser: findBrowserSettings(values),

@@ -221,3 +221,22 @@ test("a person makes a room only of agents that they may write to", async () => 
   const add = new RoomClient(sidecar.as(maker)).add("mine", { threadId: "far" });
   expect(await refusal(add)).toMatchObject({ code: "forbidden" });
 });
+
+test("one room over MAX_ROOMS is refused with the number; ended ones make room", async () => {
+  const open = await rooms().list();
+  const maxRooms = open.filter(({ isOpen }) => isOpen).length;
+  expect(maxRooms).toBeGreaterThan(0);
+  await sidecar.restart({ maxRooms });
+  for (const name of ["p1", "p2"]) await openMember(sidecar, name);
+  const make = () =>
+    rooms().create({
+      ...{ threadId: "one-more", protocol: "reactive" },
+      members: [{ threadId: "p1" }, { threadId: "p2" }],
+    });
+  expect(await refusal(make())).toEqual({
+    code: "max_threads",
+    message: `${maxRooms} of ${maxRooms} rooms are open; end one before you make another.`,
+  });
+  await sidecar.client.killThread("talk");
+  expect((await make()).threadId).toBe("one-more");
+});

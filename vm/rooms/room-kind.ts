@@ -20,12 +20,13 @@ import { RoomBook } from "./book.ts";
 import type { RoomDriver } from "./driver.ts";
 import { namedIn } from "./turns.ts";
 
-const MAX_ROOMS = 50;
 const MAX_CHARACTERS = 10_000;
 
 export interface RoomKindOptions {
   store: Store;
   stateDir: string;
+  /** Open rooms at once. */
+  maxRooms: number;
   now: () => number;
 }
 
@@ -54,9 +55,13 @@ export class RoomKind implements Kind {
 
   /** @throws AppError `max_threads` */
   checkRoom(): void {
-    const open = this.#options.store.threads.countOpen("room");
-    if (open >= MAX_ROOMS)
-      throw new AppError("max_threads", `${open} rooms are open; end one before you make another.`);
+    const { store, maxRooms } = this.#options;
+    const open = store.threads.countOpen("room");
+    if (open < maxRooms) return;
+    throw new AppError(
+      "max_threads",
+      `${open} of ${maxRooms} rooms are open; end one before you make another.`,
+    );
   }
 
   store(thread: NewThread, { room }: CreateRequest): void {

@@ -48,7 +48,7 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024;
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
   const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch, memoryWriter } = storage;
-  const { threadEnv, maxAgents, spendLimitUsdPerDay, agent: settings } = config;
+  const { threadEnv, maxAgents, maxRooms, spendLimitUsdPerDay, agent: settings } = config;
   const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
   let onTrouble = () => {};
   const listeners: OnEvent[] = [];
@@ -109,7 +109,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   });
   const browserKind = createBrowser(setting, storage, machine);
   const terminal = createTerminal(setting, storage, machine);
-  const roomKind = new RoomKind({ store, now, stateDir: folders.state });
+  const roomKind = new RoomKind({ store, now, maxRooms, stateDir: folders.state });
   const kinds = { terminal, agent: agentKind, browser: browserKind, room: roomKind };
   return {
     ...{ kinds, roomKind, queue, agentKind, browserKind, agentThreads, endedThreads },
