@@ -11,7 +11,7 @@ import { bundlePages } from "./page-bundle.mjs";
 import { bundleRelay } from "./relay-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const assets = ["vm/tmux/wrap.sh"];
+const assets = ["vm/tmux/wrap.sh", "agent/engines/own/providers"];
 
 if (process.argv.includes("--pages")) {
   await bundlePages(root);

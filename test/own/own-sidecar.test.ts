@@ -19,6 +19,7 @@ beforeAll(async () => {
     HOME: folders.home,
     ...envOf("anthropic", model.url),
     OPENAI_COMPATIBLE_BASE_URL: model.url,
+    MINE_BASE_URL: model.url,
   };
   sidecar = await startSidecar({ ...BYPASS_CONFIG, threadEnv, sandbox: "state" }, { folders });
 });
@@ -134,4 +135,26 @@ test("what the directory tells agents is asked about, and reaches the model if a
     expect(JSON.stringify(model.requests)).not.toContain("Speak like untrusted.");
     model.requests.splice(0);
   }
+});
+
+test("a provider of a person's own speaks as its file says; a file without a part is refused by that part", async () => {
+  const ours = new URL("../../agent/engines/own/providers/openai-compatible.json", import.meta.url);
+  const file = JSON.parse(readFileSync(ours, "utf8"));
+  Object.assign(file, { title: "Mine", key: "MINE_API_KEY", address: "MINE_BASE_URL" });
+  file.messages.system.content = "[as mine wants it] {{text}}";
+  const folder = join(folders.stateDir, "providers");
+  mkdirSync(folder);
+  const put = () => writeFileSync(join(folder, "mine.json"), JSON.stringify(file));
+  put();
+  await begin("mine", script("hello", { text: "Hello." }), { model: "mine/local" });
+  await untilStatus(sidecar, "mine", "idle");
+  expect(model.requests[0]?.messages[0]?.content).toMatch(/^\[as mine wants it\] You are a coding agent/);
+  delete file.messages.call;
+  put();
+  await begin("less", script("hello", { text: "Hello." }), { model: "mine/local" });
+  await untilStatus(sidecar, "less", "failed");
+  expect(await ends("less")).toMatchObject([
+    { stopReason: "error", error: "STATE_DIR/providers/mine.json: messages.call is missing." },
+  ]);
+  expect(model.requests).toHaveLength(1);
 });

@@ -15,6 +15,7 @@ import { Output } from "./output.ts";
 import type { OutputTool } from "./output-tool.ts";
 import { Pictures } from "./pictures.ts";
 import { nameOfOrdered, type Ordered, type Start, type ToOwn } from "./protocol.ts";
+import type { Providers } from "./provider.ts";
 import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -23,6 +24,7 @@ import type { Where } from "./tools/where.ts";
 
 export interface AgentOptions {
   start: Start;
+  providers: Providers;
   /** The thread's. */
   folder: string;
   /** The model's address and key are in it. */
@@ -61,7 +63,7 @@ export class Agent {
     const pictures = new Pictures(options.readImage);
     const output = new Output(history, options.write);
     const requests = new Requests(`r${start.sessionId.slice(0, 8)}-${prefix}`);
-    const choice = new Choice(start, env);
+    const choice = new Choice(start, env, options.providers);
     this.#options = options;
     this.#output = output;
     this.#requests = requests;

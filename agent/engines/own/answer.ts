@@ -4,15 +4,22 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Params } from "../../../shared/agent/params.ts";
 import type { Usage } from "../../../shared/agent/values.ts";
 import type { Env } from "../../engine.ts";
-import { callModel, type Reply, type ReplyPiece, Stopped, type ToolSpec } from "./call-model.ts";
+import {
+  callModel,
+  type ProviderOptions,
+  type Reply,
+  type ReplyPiece,
+  Stopped,
+  type ToolSpec,
+} from "./call-model.ts";
 import type { Calls } from "./calls.ts";
 import { type Fault, faultOf, MAX_TRIES, waitMs } from "./faults.ts";
 import type { History, PieceMeta } from "./history.ts";
 import { charactersOf, LocalServer, type Sent } from "./local-server.ts";
-import { hear, toMessages } from "./messages.ts";
+import { toMessages } from "./messages.ts";
 import type { Output } from "./output.ts";
 import { type Price, priceOf } from "./price.ts";
-import { type Chosen, openModel, PROVIDERS, placeOf } from "./providers.ts";
+import { type Chosen, openModel, placeOf } from "./providers.ts";
 
 export interface AnswerOptions {
   history: History;
@@ -110,7 +117,7 @@ export class Answers {
 
   /** Each thing is said once in a thread. */
   #lookAt({ provider, by }: Chosen, reply: Answer): EventBody[] {
-    if (!PROVIDERS[provider].isLocal) return [];
+    if (!provider.isLocal) return [];
     const { history, tools } = this.#options;
     return this.#local.look(by, reply, reply, tools).filter(({ title }) => !history.notices.has(title));
   }
@@ -123,7 +130,7 @@ export class Answers {
         return await this.#call(await openModel(chosen, env), chosen, stepId, asked);
       } catch (error) {
         if (error instanceof Stopped) return error;
-        const fault = faultOf(error, { ...chosen, place }, Date.now());
+        const fault = faultOf(error, { model: chosen.model, key: chosen.provider.key, place }, Date.now());
         if (!fault.mayTryAgain || attempt >= MAX_TRIES) return fault;
         const ms = waitMs(attempt, fault.afterMs, Math.random());
         const seconds = (ms / 1_000).toFixed(ms < 10_000 ? 1 : 0);
@@ -145,20 +152,21 @@ export class Answers {
     { kind, hint, signal }: Asked,
   ): Promise<Answer> {
     const { history, output, system, tools, params, readImage } = this.#options;
-    const { takesResultImages, isLocal } = PROVIDERS[chosen.provider];
-    const messages = toMessages(history, { by: chosen.by, takesResultImages, readImage });
-    if (kind === "compact")
-      hear(messages, [{ type: "text", text: hint ? `${SUMMARISE} Keep above all: ${hint}` : SUMMARISE }]);
+    const { isLocal, messages: mapping, options } = chosen.provider;
+    const summarise = hint ? `${SUMMARISE} Keep above all: ${hint}` : SUMMARISE;
+    const last = kind === "compact" ? summarise : undefined;
+    const messages = toMessages(history, { by: chosen.by, mapping, readImage }, last);
     let toldMs = 0;
     const reply = await callModel({
       model,
+      mapping,
       system,
       messages,
       tools,
       mayCall: kind === "chat",
       maxOutputTokens: params.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
       temperature: params.temperature,
-      providerOptions: PROVIDERS[chosen.provider].options(params.thinking),
+      providerOptions: options[params.thinking ?? "none"] as ProviderOptions,
       timeoutMs: params.callSeconds === undefined ? undefined : params.callSeconds * 1_000,
       signal,
       onText: (text, thought) => {

@@ -10,12 +10,15 @@ import {
   tool,
 } from "ai";
 import type { Usage } from "../../../shared/agent/values.ts";
+import type { Mapping } from "./mapping.ts";
 import { systemMessage, withCacheMarks } from "./messages.ts";
 
 export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
 
 export interface ModelRequest {
   model: LanguageModel;
+  /** Of the provider. */
+  mapping: Pick<Mapping, "system" | "cache">;
   system: string;
   messages: readonly ModelMessage[];
   tools: readonly ToolSpec[];
@@ -73,15 +76,15 @@ export class Stopped extends Error {
 
 /** @throws Stopped, CutStream, or what the provider or the network says */
 export async function callModel(request: ModelRequest): Promise<Reply> {
-  const { model, system, messages, tools, mayCall, maxOutputTokens, temperature, timeoutMs, signal } =
-    request;
+  const { model, mapping, system, messages, tools, mayCall } = request;
+  const { maxOutputTokens, temperature, timeoutMs, signal } = request;
   const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const startedMs = performance.now();
   const collector = new Collector(request.onText);
   const { fullStream } = streamText({
     model,
-    system: systemMessage(system),
-    messages: withCacheMarks(messages),
+    system: systemMessage(system, mapping),
+    messages: withCacheMarks(messages, mapping),
     tools: toolSet(tools),
     toolChoice: mayCall ? "auto" : "none",
     maxRetries: 0, // it would wait in silence, and not try again in the midst of an answer

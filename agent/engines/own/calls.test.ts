@@ -10,6 +10,7 @@ import { History } from "./history.ts";
 import { resultText } from "./messages.ts";
 import { Output } from "./output.ts";
 import { Pictures } from "./pictures.ts";
+import { Providers } from "./provider.ts";
 import { Requests } from "./requests.ts";
 import { makeTools } from "./tools/tool-set.ts";
 
@@ -83,5 +84,7 @@ test.each([
   if (second !== undefined) writeFileSync(two, second);
   const { open, call } = restart();
   expect([open, call?.end?.reason]).toEqual([0, "interrupted"]);
-  expect(resultText(call ?? {})).toContain("outcome is unknown");
+  expect(resultText(call ?? {}, new Providers().get("anthropic").messages.ends)).toContain(
+    "outcome is unknown",
+  );
 });

@@ -2,15 +2,18 @@
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Env } from "../../engine.ts";
 import type { Ordered, Start } from "./protocol.ts";
-import { type Chosen, chooseModel, SetupError } from "./providers.ts";
+import { type Providers, SetupError } from "./provider.ts";
+import { type Chosen, chooseModel } from "./providers.ts";
 
 export class Choice {
   readonly #env: Env;
+  readonly #providers: Providers;
   #modeId: string;
   #model: string | undefined;
 
-  constructor({ modeId, model }: Pick<Start, "modeId" | "model">, env: Env) {
+  constructor({ modeId, model }: Pick<Start, "modeId" | "model">, env: Env, providers: Providers) {
     this.#env = env;
+    this.#providers = providers;
     this.#modeId = modeId;
     this.#model = model;
   }
@@ -26,7 +29,7 @@ export class Choice {
 
   /** The model, or why there is none. */
   find(): Chosen | { problem: string } {
-    return find(this.#model, this.#env);
+    return this.#find(this.#model);
   }
 
   changeMode({ modeId, by }: Extract<Ordered, { op: "mode" }>): EventBody[] {
@@ -36,7 +39,7 @@ export class Choice {
 
   /** One that can't be chosen changes nothing. */
   changeModel({ model, by }: Extract<Ordered, { op: "model" }>): EventBody[] {
-    const found = find(model, this.#env);
+    const found = this.#find(model);
     if ("problem" in found)
       return [
         { type: "notice", severity: "warning", title: found.problem },
@@ -45,13 +48,13 @@ export class Choice {
     this.#model = model;
     return [{ type: "config_update", model: found.model, by }];
   }
-}
 
-function find(model: string | undefined, env: Env): Chosen | { problem: string } {
-  try {
-    return chooseModel(model, env);
-  } catch (error) {
-    if (error instanceof SetupError) return { problem: error.message };
-    throw error;
+  #find(model: string | undefined): Chosen | { problem: string } {
+    try {
+      return chooseModel(model, this.#env, this.#providers);
+    } catch (error) {
+      if (error instanceof SetupError) return { problem: error.message };
+      throw error;
+    }
   }
 }

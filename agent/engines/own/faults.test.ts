@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { callModel, type Reply } from "./call-model.ts";
 import { type Fault, faultOf, waitMs } from "./faults.ts";
-import { chooseModel, openModel, placeOf, SetupError } from "./providers.ts";
+import { Providers, SetupError } from "./provider.ts";
+import { chooseModel, openModel, placeOf } from "./providers.ts";
 
 type Answer = (response: ServerResponse) => void;
 let answer: Answer = () => {};
@@ -19,6 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
+const providers = new Providers();
 const NOW = Date.parse("2026-11-26T12:00:00Z");
 const TOOLS = [{ name: "read", description: "reads", schema: { type: "object", properties: {} } }];
 const envOf = (at: string) => ({
@@ -29,10 +31,11 @@ const envOf = (at: string) => ({
 
 async function call(model: string, at = url, timeoutMs?: number): Promise<Reply | Fault> {
   const env = envOf(at);
-  const chosen = chooseModel(model, env);
+  const chosen = chooseModel(model, env, providers);
   try {
     return await callModel({
       model: await openModel(chosen, env),
+      mapping: chosen.provider.messages,
       system: "s",
       messages: [{ role: "user", content: [{ type: "text", text: "hi" }] }],
       tools: TOOLS,
@@ -45,7 +48,11 @@ async function call(model: string, at = url, timeoutMs?: number): Promise<Reply 
       onText: () => {},
     });
   } catch (error) {
-    return faultOf(error, { ...chosen, place: placeOf(chosen, env) }, NOW);
+    return faultOf(
+      error,
+      { model: chosen.model, key: chosen.provider.key, place: placeOf(chosen, env) },
+      NOW,
+    );
   }
 }
 
@@ -151,7 +158,7 @@ test("a call that is no JSON, and one of a tool that is not there, are told as p
 test("what is not set up is named, with the variable", async () => {
   const none = (model: string | undefined, env = {}) => {
     try {
-      return openModel(chooseModel(model, env), env).then(
+      return openModel(chooseModel(model, env, providers), env).then(
         () => "",
         (error: Error) => error.message,
       );
@@ -173,7 +180,9 @@ test("what is not set up is named, with the variable", async () => {
 
 test("an address with a password in it is told without it", () => {
   const env = { OPENAI_COMPATIBLE_BASE_URL: "http://me:secret@127.0.0.1:8/v1" };
-  expect(placeOf(chooseModel("openai-compatible/m", env), env)).toBe("the server (http://127.0.0.1:8)");
+  expect(placeOf(chooseModel("openai-compatible/m", env, providers), env)).toBe(
+    "the server (http://127.0.0.1:8)",
+  );
 });
 
 test("waits grow, are never longer than a minute unasked, and differ between threads", () => {

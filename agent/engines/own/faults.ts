@@ -2,7 +2,7 @@
 import { APICallError } from "ai";
 import { errorText } from "../../../shared/errors.ts";
 import { CutStream, LateAnswer } from "./call-model.ts";
-import { PROVIDERS, type Provider, type ProviderName, SetupError } from "./providers.ts";
+import { SetupError } from "./provider.ts";
 
 export interface Fault {
   /** For people. */
@@ -15,8 +15,9 @@ export interface Fault {
 }
 
 export interface Called {
-  provider: ProviderName;
   model: string;
+  /** The variable of its key. */
+  key: string;
   /** The provider, with the address if it is not the usual one. */
   place: string;
 }
@@ -59,8 +60,7 @@ function isCutEarly(error: unknown): boolean {
 
 function refused(error: APICallError, called: Called, nowMs: number): Fault {
   const { statusCode: status = 0, responseHeaders = {} } = error;
-  const { provider: name, model, place } = called;
-  const { key }: Provider = PROVIDERS[name];
+  const { model, key, place } = called;
   const words = excerpt(wordsOf(error));
   const final = (sentence: string): Fault => ({
     sentence: `${sentence} It says: ${words}`,

@@ -4,11 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { History, textContent } from "./history.ts";
 import { type MessageTarget, toMessages } from "./messages.ts";
+import { Providers } from "./provider.ts";
 
 const BY = "anthropic/m";
+const providers = new Providers();
 const target = (by = BY, takesResultImages = true): MessageTarget => ({
   by,
-  takesResultImages,
+  mapping: providers.get(takesResultImages ? "anthropic" : "google").messages,
   readImage: (uri) => (uri === "gone" ? undefined : Buffer.from(uri)),
 });
 const text = (value: string) => ({ type: "text" as const, text: value });

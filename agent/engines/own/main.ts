@@ -12,7 +12,7 @@ import { findMcpTools } from "./mcp.ts";
 import { outputTool } from "./output-tool.ts";
 import { START_FILE } from "./own.ts";
 import { startSchema, toOwn } from "./protocol.ts";
-import { PROVIDERS } from "./providers.ts";
+import { Providers } from "./provider.ts";
 import { makeTools } from "./tools/tool-set.ts";
 import { findWhere } from "./tools/where.ts";
 
@@ -40,11 +40,12 @@ async function run(): Promise<void> {
     findMcpTools(mcpConfigFile, allowedTools),
     outputSchema && outputTool(outputSchema),
   ]);
+  const providers = new Providers(start.providers);
   const agent = new Agent({
-    start,
+    ...{ start, providers },
     folder,
     env,
-    commandEnv: withoutKeys(env),
+    commandEnv: withoutKeys(env, providers.keys),
     where: findWhere(config.dir, [attachments], stateDir, env["HOME"]),
     // An agent that hears a channel hears nothing while it waits for a command.
     makeTools: (onTasks) => makeTools(onTasks, config.agent.voice && MAX_WAIT_SECONDS),
@@ -60,8 +61,7 @@ async function run(): Promise<void> {
 }
 
 /** Commands of the agent have no use for the keys of its model. */
-function withoutKeys(all: Record<string, string>): Record<string, string> {
-  const keys: string[] = Object.values(PROVIDERS).map(({ key }) => key);
+function withoutKeys(all: Record<string, string>, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(all).filter(([name]) => !keys.includes(name)));
 }
 

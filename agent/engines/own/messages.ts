@@ -1,70 +1,75 @@
 /**
  * The history as messages of a provider. The same history always gives the same messages, and what is added to it stands
  * at their end: so each request begins with the one before it, byte for byte, and the provider reads that from its cache.
+ * The form of each part is the provider's file's (mapping.ts); the package that sends them checks what came of it.
  */
-import type { FilePart, ImagePart, ModelMessage, TextPart, ToolResultPart } from "ai";
+import type { ModelMessage, SystemModelMessage } from "ai";
 import type { Call, History, Item, Piece } from "./history.ts";
+import type { Mapping } from "./mapping.ts";
 import type { Part } from "./protocol.ts";
 
 export interface MessageTarget {
   /** Provider and model: thoughts of another one mean nothing to it. */
   by: string;
-  /** Results of tools may hold images. If not, they stand in a message behind the results. */
-  takesResultImages: boolean;
+  mapping: Mapping;
   /** Gives an image of the thread's folder; undefined if it is gone. */
   readImage: (uri: string) => Buffer | undefined;
 }
 
-type UserContent = (TextPart | FilePart | ImagePart)[];
-type AssistantContent = Exclude<Extract<ModelMessage, { role: "assistant" }>["content"], string>;
+/** A message before it has its form: what follows may still belong to it. */
+interface Draft {
+  is: "said" | "answer" | "results";
+  parts: unknown[];
+}
 
-const CACHE = { anthropic: { cacheControl: { type: "ephemeral" } } };
-const UNKNOWN_OUTCOME =
-  "[Interrupted: the session was restarted while this ran, so its outcome is unknown. Check whether it took effect before you run it again.]";
-
-export function toMessages(history: History, target: MessageTarget): ModelMessage[] {
-  const messages: ModelMessage[] = [];
-  if (history.summary !== undefined)
-    hear(messages, [{ type: "text", text: `<summary>\n${history.summary}\n</summary>` }]);
+/** @param last a text that the model is told at the end, beside the history */
+export function toMessages(history: History, target: MessageTarget, last?: string): ModelMessage[] {
+  const { mapping } = target;
+  const drafts: Draft[] = [];
+  if (history.summary !== undefined) hear(drafts, [mapping.summary({ text: history.summary })]);
   for (const item of history.items) {
     if (item.kind === "said")
       hear(
-        messages,
+        drafts,
         item.parts.map((part) => userPart(part, target)),
       );
-    else answer(messages, item, history, target);
+    else answer(drafts, item, history, target);
   }
-  return messages;
+  if (last !== undefined) hear(drafts, [mapping.text({ text: last })]);
+  return drafts.map(({ is, parts }) => mapping[is]({ parts }) as ModelMessage);
 }
 
 /** Marks what the provider keeps in its cache. A mark is no part of what it reads. */
-export function withCacheMarks(messages: readonly ModelMessage[]): ModelMessage[] {
-  const places = messages.flatMap(({ role }, at) => (role === "assistant" ? [] : [at])).slice(-2);
+export function withCacheMarks(
+  messages: readonly ModelMessage[],
+  { cache }: Pick<Mapping, "cache">,
+): ModelMessage[] {
+  if (!cache) return [...messages];
+  const places = messages.flatMap(({ role }, at) => (role === "assistant" ? [] : [at])).slice(-cache.newest);
   return messages.map((message, at) =>
-    places.includes(at) ? { ...message, providerOptions: CACHE } : message,
+    places.includes(at) ? { ...message, providerOptions: cache.mark } : message,
   );
 }
 
-export function systemMessage(text: string) {
-  return { role: "system" as const, content: text, providerOptions: CACHE };
+export function systemMessage(text: string, { system }: Pick<Mapping, "system">): SystemModelMessage {
+  return system({ text }) as SystemModelMessage;
 }
 
 /** Some local models take no two messages of one role in a row. */
-export function hear(messages: ModelMessage[], content: UserContent): void {
-  const last = messages.at(-1);
-  if (last?.role === "user" && typeof last.content !== "string") last.content.push(...content);
-  else if (content.length > 0) messages.push({ role: "user", content: [...content] });
+function hear(drafts: Draft[], parts: readonly unknown[]): void {
+  const last = drafts.at(-1);
+  if (last?.is === "said") last.parts.push(...parts);
+  else if (parts.length > 0) drafts.push({ is: "said", parts: [...parts] });
 }
 
-function userPart(part: Part, { readImage }: MessageTarget): TextPart | FilePart {
-  if (part.type === "text") return part;
+function userPart(part: Part, { mapping, readImage }: MessageTarget): unknown {
+  if (part.type === "text") return mapping.text({ text: part.text });
   const data = readImage(part.uri);
-  if (!data) return { type: "text", text: `[The image ${part.uri} is gone.]` };
-  return { type: "file", mediaType: part.mimeType, data };
+  return data ? mapping.image({ mediaType: part.mimeType, data }) : mapping.goneImage({ uri: part.uri });
 }
 
 function answer(
-  messages: ModelMessage[],
+  drafts: Draft[],
   { pieces }: Extract<Item, { kind: "answer" }>,
   history: History,
   target: MessageTarget,
@@ -72,60 +77,71 @@ function answer(
   const calls = pieces.flatMap((piece) =>
     piece.type === "call" ? (history.calls.get(piece.callId) ?? []) : [],
   );
-  const content = pieces.flatMap((piece) => assistantPart(piece, history, target));
-  if (content.length > 0) messages.push({ role: "assistant", content });
+  const parts = pieces.flatMap((piece) => answerPart(piece, history, target));
+  if (parts.length > 0) drafts.push({ is: "answer", parts });
   if (calls.length === 0) return;
-  messages.push({ role: "tool", content: calls.map((call) => resultPart(call, target)) });
-  if (target.takesResultImages) return;
-  const images = calls.flatMap((call) => imagesOf(call, target));
-  if (images.length > 0)
-    hear(messages, [{ type: "text", text: "The images of the results above:" }, ...images]);
+  drafts.push({ is: "results", parts: calls.map((call) => resultPart(call, target)) });
+  const { mapping } = target;
+  if (mapping.resultImages.place === "result") return;
+  const images = calls.flatMap((call) => imagesOf(call, target)).map(mapping.image);
+  if (images.length > 0) hear(drafts, [mapping.resultImages.text({}), ...images]);
 }
 
-function assistantPart(piece: Piece, { calls }: History, { by }: MessageTarget): AssistantContent {
+function answerPart(piece: Piece, { calls }: History, { by, mapping }: MessageTarget): unknown[] {
   const isOwn = piece.meta?.by === by;
   const options = isOwn ? piece.meta?.options : undefined;
-  const providerOptions = options as TextPart["providerOptions"];
-  const more = providerOptions ? { providerOptions } : {};
-  if (piece.type === "call") {
-    const call = calls.get(piece.callId);
-    if (!call) return [];
-    const { callId: toolCallId, name: toolName, input } = call;
-    return [{ type: "tool-call", toolCallId, toolName, input: input ?? {}, ...more }];
-  }
-  if (piece.type === "text") return [{ type: "text", text: piece.text, ...more }];
-  return isOwn ? [{ type: "reasoning", text: piece.text, ...more }] : [];
+  const part = formOf(piece, calls, isOwn, mapping);
+  if (part === undefined) return [];
+  return [options ? { ...(part as object), providerOptions: options } : part];
 }
 
-function resultPart(call: Call, target: MessageTarget): ToolResultPart {
-  const { callId: toolCallId, name: toolName, end } = call;
-  const text = resultText(call);
-  const base = { type: "tool-result" as const, toolCallId, toolName };
-  if (end?.status === "failed") return { ...base, output: { type: "error-text", value: text } };
-  const images = target.takesResultImages ? imagesOf(call, target) : [];
-  if (images.length === 0) return { ...base, output: { type: "text", value: text } };
-  const shown = images.map(({ mediaType, data }) => ({
-    type: "image-data" as const,
-    mediaType,
-    data: (data as Buffer).toString("base64"),
-  }));
-  return { ...base, output: { type: "content", value: [{ type: "text", text }, ...shown] } };
+function formOf(piece: Piece, calls: History["calls"], isOwn: boolean, mapping: Mapping): unknown {
+  if (piece.type === "call") {
+    const call = calls.get(piece.callId);
+    return call && mapping.call({ id: call.callId, name: call.name, input: call.input ?? {} });
+  }
+  if (piece.type === "text") return mapping.words({ text: piece.text });
+  return isOwn ? mapping.thought?.({ text: piece.text }) : undefined;
+}
+
+function resultPart(call: Call, target: MessageTarget): unknown {
+  const { callId: id, name, end } = call;
+  const { result, failure, resultImages, ends } = target.mapping;
+  const text = resultText(call, ends);
+  if (end?.status === "failed") return failure({ id, name, text });
+  const images = resultImages.place === "result" ? imagesOf(call, target) : [];
+  if (resultImages.place !== "result" || images.length === 0) return result({ id, name, text });
+  return resultImages.result({
+    ...{ id, name },
+    parts: [resultImages.text({ text }), ...images.map(resultImages.image)],
+  });
 }
 
 /** What the model is told of a call. */
-export function resultText({ end }: Pick<Call, "end">): string {
+export function resultText({ end }: Pick<Call, "end">, ends: Mapping["ends"]): string {
   const texts = (end?.content ?? []).flatMap((part) =>
     part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
   );
   if (texts.length > 0) return texts.join("\n");
-  if (!end || end.reason === "interrupted") return UNKNOWN_OUTCOME;
-  return end.status === "completed" ? "(no output)" : "(it failed without a word)";
+  if (!end || end.reason === "interrupted") return ends.unknown;
+  return end.status === "completed" ? ends.silent : ends.silentFailure;
 }
 
-function imagesOf({ end }: Call, { readImage }: MessageTarget): FilePart[] {
-  return (end?.content ?? []).flatMap((part): FilePart[] => {
+/** What a form of an image takes. */
+function imagesOf({ end }: Call, { readImage }: MessageTarget) {
+  return (end?.content ?? []).flatMap((part) => {
     if (part.type !== "content" || part.content.type !== "image") return [];
     const data = readImage(part.content.uri);
-    return data ? [{ type: "file", mediaType: part.content.mimeType, data }] : [];
+    if (!data) return [];
+    const { mimeType: mediaType } = part.content;
+    return [
+      {
+        mediaType,
+        data,
+        get base64() {
+          return data.toString("base64");
+        },
+      },
+    ];
   });
 }

@@ -9,6 +9,7 @@ import { THREAD_FILES, threadPath } from "../../../shared/agent/paths.ts";
 import type { Engine, LaunchPlan, LaunchRequest, Needs } from "../../engine.ts";
 import { broughtBy, findInstructions, instructionText } from "./instructions.ts";
 import type { Start } from "./protocol.ts";
+import { readProviderFiles } from "./provider-files.ts";
 import { lookAtTranscript } from "./read-history.ts";
 import { OwnSession } from "./session.ts";
 import { ripgrepFolder } from "./tools/ripgrep.ts";
@@ -67,6 +68,7 @@ function startOf({ config, launch, fold }: LaunchRequest): Start {
     modeId: fold.chosen.modeId ?? config.agent.permissionMode ?? "default",
     ...(model !== undefined && { model }),
     rules: fold.grantedRules,
+    providers: readProviderFiles(config.launch.stateDir),
     instructions: isTrusted ? instructionText(findInstructions(config.dir)) : "",
   };
 }

@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
 import { priceOf } from "./price.ts";
-import type { ProviderName } from "./providers.ts";
+import { Providers } from "./provider.ts";
 
 const MILLION = 1_000_000;
-const price = (provider: ProviderName, model: string, usage: Partial<Parameters<typeof priceOf>[1]>) =>
-  priceOf({ provider, model, by: `${provider}/${model}` }, { inputTokens: 0, outputTokens: 0, ...usage });
+const providers = new Providers();
+const price = (provider: string, model: string, usage: Partial<Parameters<typeof priceOf>[1]>) =>
+  priceOf(
+    { provider: providers.get(provider), model, by: `${provider}/${model}` },
+    { inputTokens: 0, outputTokens: 0, ...usage },
+  );
 
 test("what is read, written, read from the provider's cache and kept there has its own price", async () => {
   const usd = async (usage: Parameters<typeof price>[2]) =>

@@ -21,8 +21,8 @@ export async function priceOf({ provider, model }: Chosen, usage: Usage): Promis
     output_tokens: outputTokens,
   };
   // A server of a person's own has models of any name: their prices are nobody's list's.
-  if (provider === "openai-compatible") return { contextTokens: USUAL_CONTEXT };
-  const found = calcPrice(counts, model, { providerId: provider });
+  if (provider.isLocal) return { contextTokens: USUAL_CONTEXT };
+  const found = calcPrice(counts, model, { providerId: provider.name });
   const contextTokens = found?.model.context_window ?? USUAL_CONTEXT;
   return { contextTokens, ...(found && { usd: found.total_price }) };
 }

@@ -4,6 +4,7 @@ import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { opFields } from "../../../shared/agent/ops.ts";
 import { TOOL_KINDS } from "../../../shared/agent/values.ts";
 import { sourceSchema } from "../../../shared/principal.ts";
+import { providerFileSchema } from "./provider-files.ts";
 
 const str = z.string();
 const int = z.number().int();
@@ -57,6 +58,8 @@ export const startSchema = z.object({
   rules: z.array(str),
   /** The directory's instructions; empty if it has none, or nobody trusts them. */
   instructions: str,
+  /** A person's own providers. */
+  providers: z.array(providerFileSchema).default([]),
 });
 export type Start = z.infer<typeof startSchema>;
 

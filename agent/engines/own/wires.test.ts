@@ -9,6 +9,7 @@ import { makeFolder } from "../../../test/support/folders.ts";
 import { until } from "../../../test/support/wait.ts";
 import { Agent } from "./agent.ts";
 import type { FromOwn, Start } from "./protocol.ts";
+import { Providers } from "./provider.ts";
 import { makeTools } from "./tools/tool-set.ts";
 import { findWhere } from "./tools/where.ts";
 
@@ -60,7 +61,14 @@ class TestAgent {
       config: { dir, agent: { engine: "own", params: { thinking: "low" } } },
     } as unknown as Start;
     this.#agent = new Agent({
-      ...{ start, folder: join(folder.path, "thread"), commandEnv: {}, makeTools, output: undefined },
+      ...{
+        start,
+        providers: new Providers(),
+        folder: join(folder.path, "thread"),
+        commandEnv: {},
+        makeTools,
+        output: undefined,
+      },
       env: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: url, GEMINI_API_KEY: "k", GEMINI_BASE_URL: url },
       where: findWhere(dir, [], undefined, undefined),
       mcp: { tools: [], problems: [] },
