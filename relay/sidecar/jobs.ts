@@ -49,6 +49,11 @@ export class VmJobs {
     await this.#client.call(jobs.putTold, { newsId: `${newsId}` });
   }
 
+  /** Makes one piece of news of several of a channel: a relay that is killed then has that one to tell. */
+  async sumNews(news: readonly JobNews[]): Promise<void> {
+    await this.#client.call(jobs.sumNews, {}, { body: { newsIds: news.map(({ newsId }) => newsId) } });
+  }
+
   async remove(job: string): Promise<void> {
     await this.#client.call(jobs.remove, { job });
   }

@@ -5,11 +5,12 @@
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, knownThreadId, type ThreadName } from "../../shared/ids.ts";
+import type { JobNews } from "../../shared/jobs/news.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";
-import { moreNewsText, newsText } from "../content/lists/jobs.ts";
+import { newsText } from "../content/lists/jobs.ts";
 import { POST } from "../delivery/ledger.ts";
 import type { Post } from "../delivery/outgoing.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
@@ -31,6 +32,8 @@ const MAX_INTERVAL_MS = 15_000;
 
 /** The most news of jobs that are told one by one after the relay was away; the oldest become one line. */
 const MAX_NEWS = 5;
+/** In the ledger, the name of a piece of news begins so. */
+const NEWS = "job.";
 
 export interface ChannelOptions {
   vm: Vm;
@@ -58,6 +61,8 @@ export class Channel {
   readonly #toldOf = new Map<ThreadName, string>();
   /** By key: Discord's id of what was said last. */
   readonly #said = new Map<string, string>();
+  /** By the ledger's key: news of jobs whose message was begun. It may be there, and nobody noted so. */
+  readonly #begunNews = new Set<string>();
   /** Threads of which the channel has been told the end. */
   readonly #over = new Set<DiscordId>();
   readonly #stop = new AbortController();
@@ -122,7 +127,10 @@ export class Channel {
 
   #makeDelivery(rows: readonly LedgerRow[]): Opened {
     const { vm, channelId, access, api, budget, botId, log, now, waitScale } = this.#options;
-    for (const { key, messageId } of rows) if (messageId !== null) this.#noteSaid(key, messageId);
+    for (const { key, messageId } of rows) {
+      if (key.startsWith(POST + NEWS)) this.#begunNews.add(key);
+      if (messageId !== null) this.#noteSaid(key, messageId);
+    }
     const content = new ChannelContent({
       rows,
       isAllowed: (userId) => access.may(userId, "read", channelId),
@@ -189,19 +197,32 @@ export class Channel {
     }
   }
 
-  /** Tells the sidecar's news of jobs, each once: the sidecar's row and the ledger's key know which were told. */
+  /**
+   * Tells the sidecar's news of jobs, each once: the sidecar's row and the ledger's key know which were told. Too many
+   * become one piece of news on the sidecar before that is said, so a relay that is killed in between counts none twice.
+   */
   async #tellJobs(delivery: Opened["delivery"]): Promise<void> {
+    const { vm } = this.#options;
+    let news = await this.#listNews();
+    for (let more = tooMany(news, this.#begunNews); more.length > 0; more = tooMany(news, this.#begunNews)) {
+      await vm.jobs.sumNews(more);
+      news = await this.#listNews();
+    }
+    for (const one of news) {
+      const name = NEWS + one.newsId;
+      this.#begunNews.add(POST + name);
+      await delivery.say(name, { text: newsText(one), buttons: [] });
+      await vm.jobs.putTold(one);
+      this.#begunNews.delete(POST + name);
+    }
+  }
+
+  /** The news of this channel that nobody was told; those that stand for several come first. */
+  async #listNews(): Promise<JobNews[]> {
     const { vm, isMine } = this.#options;
     const news = (await vm.jobs.listUntold()).filter(({ channelId }) => isMine(channelId ?? undefined));
-    const [more, shown] = [news.slice(0, -MAX_NEWS), news.slice(-MAX_NEWS)];
-    const say = (name: string, text: string) => delivery.say(`job.${name}`, { text, buttons: [] });
-    const last = more.at(-1);
-    if (last) await say(`until.${last.newsId}`, moreNewsText(more.length));
-    for (const one of more) await vm.jobs.putTold(one);
-    for (const one of shown) {
-      await say(`${one.newsId}`, newsText(one));
-      await vm.jobs.putTold(one);
-    }
+    const isMore = ({ kind }: JobNews) => kind === "more";
+    return [...news.filter(isMore), ...news.filter((one) => !isMore(one))];
   }
 
   /** The threads that messages of the channel began, but for those whose end was told. */
@@ -250,6 +271,16 @@ export class Channel {
     if (this.#toldOf.get(threadId) === stateOf(thread)) return [];
     return listTurnEnds(this.#options.vm.thread(threadId), content.toldUpTo(threadId));
   }
+}
+
+/**
+ * Lists the news that are told as one, with the piece that stands for others already; none if few enough are untold.
+ * News whose message was begun keep that message.
+ */
+function tooMany(news: readonly JobNews[], begun: ReadonlySet<string>): JobNews[] {
+  const open = news.filter(({ newsId }) => !begun.has(POST + NEWS + newsId));
+  const more = open.filter(({ kind }) => kind !== "more").slice(0, -MAX_NEWS);
+  return more.length === 0 ? [] : [...open.filter(({ kind }) => kind === "more"), ...more];
 }
 
 function stateOf(thread: Thread | null): string {

@@ -10,7 +10,7 @@ import {
   jobsReplySchema,
 } from "../jobs/api.ts";
 import { jobRequestSchema, jobSchema } from "../jobs/job.ts";
-import { jobNewsQuerySchema, jobNewsReplySchema } from "../jobs/news.ts";
+import { jobNewsQuerySchema, jobNewsReplySchema, jobNewsSumSchema } from "../jobs/news.ts";
 import { route } from "./route.ts";
 
 const NIGHTLY = { job: "nightly" };
@@ -177,5 +177,16 @@ export const jobs = {
     errors: [],
     isRepeatable: true,
     example: { path: { newsId: "1" } },
+  }),
+  sumNews: route({
+    method: "post",
+    path: "/job-news/sum",
+    right: "none",
+    summary: "Put untold news of a channel together as one piece with their number; those that are told stay",
+    body: jobNewsSumSchema,
+    status: 204,
+    errors: [],
+    isRepeatable: true,
+    example: { body: { newsIds: [1, 2] } },
   }),
 };

@@ -96,6 +96,7 @@ const ROUTES: Record<string, string> = {
   "POST /jobs/{job}/test": "jobs",
   "GET /job-news": "none",
   "PUT /job-news/{newsId}/told": "none",
+  "POST /job-news/sum": "none",
   "GET /memory": "read",
   "POST /memory/file": "decide",
   "GET /memory/file": "read",

@@ -30,8 +30,9 @@ export async function startLossyLine(
     const reply = await fetch(`${sidecarUrl}${url}`, {
       method,
       headers: { authorization: headers.authorization ?? "", "content-type": "application/json" },
-      ...(method === "POST" && { body }),
-    });
+      ...(body.length > 0 && { body }),
+    }).catch(() => undefined);
+    if (!reply) return void request.socket.destroy(); // the sidecar has ended
     const text = await reply.text();
     if (fate === "answer is lost") return void request.socket.destroy();
     response.writeHead(reply.status, { "content-type": "application/json" }).end(text);

@@ -1,5 +1,6 @@
 /** People and threads are told once of their jobs, over kills too. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { jobRequestSchema } from "../../shared/jobs/job.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { type JobsWorld, MINUTE, makeJobsWorld } from "../../test/support/jobs.ts";
 
@@ -12,7 +13,8 @@ afterEach(() => world.close());
 test("a kill between a job and the notice of it loses neither; the thread is told once", async () => {
   const thread = { kind: "thread" as const, threadId: "maker" };
   const what = { type: "command" as const, dir: "shop", command: "true" };
-  await world.jobs.create({ name: "wake", when: { type: "every", seconds: 60 }, what }, thread, "made it");
+  const request = jobRequestSchema().parse({ name: "wake", when: { type: "every", seconds: 60 }, what });
+  await world.jobs.create(request, thread, "made it");
   expect(world.told).toEqual([]);
   await world.reopen();
   await world.jobs.tellMakers();
@@ -93,4 +95,27 @@ describe("people are told once", () => {
       });
     expect(world.news.list(false, 1_000)).toHaveLength(500);
   });
+});
+
+test("of many one piece is made, which counts those that it stands for; what is told stays", async () => {
+  const add = (job: string, report: string | null = null) =>
+    world.store.jobNews.insert({
+      ...{ key: job, job, kind: "failed", text: "x", output: null, report: report as never, at: 1 },
+    });
+  for (const job of ["told", "one", "two", "three", "last"]) add(job);
+  const [told, ...rest] = world.news.list(true, 50).map(({ newsId }) => newsId);
+  world.news.setTold(told ?? 0);
+  const sum = [told ?? 0, ...rest.slice(0, 2)];
+  for (let time = 0; time < 2; time++) world.news.sum(sum);
+  expect(world.news.list(true, 50).map(({ job, kind, count }) => [job, kind, count])).toEqual([
+    ["three", "failed", 1],
+    ["last", "failed", 1],
+    ["", "more", 2],
+  ]);
+  // What stands for several is itself put together with others, and goes to the channel of the newest.
+  add("elsewhere", "424242424242424242");
+  world.news.sum(world.news.list(true, 50).map(({ newsId }) => newsId));
+  expect(world.news.list(true, 50)).toMatchObject([
+    { kind: "more", count: 5, channelId: "424242424242424242" },
+  ]);
 });

@@ -81,6 +81,12 @@ export class JobNews {
     this.#options.store.jobNews.setTold(newsId);
   }
 
+  /** Untold news of a channel become one piece with their number. */
+  sum(newsIds: readonly number[]): void {
+    const { store, now } = this.#options;
+    store.jobNews.sum(newsIds, now());
+  }
+
   #note({ settings }: JobRow, note: Note): void {
     const { store, now } = this.#options;
     const { name: job, report } = settings;

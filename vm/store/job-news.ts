@@ -17,6 +17,7 @@ const rowSchema = z
     report: knownDiscordId.nullable(),
     at: z.int(),
     is_told: z.int(),
+    count: z.int(),
   })
   .transform(({ news_id, is_told, ...row }) => ({ ...row, newsId: news_id, isTold: is_told === 1 }));
 export type JobNewsRow = z.output<typeof rowSchema>;
@@ -34,16 +35,19 @@ export interface NewJobNews {
 }
 
 export class JobNewsTable {
-  readonly #insert;
+  readonly #db: Database;
+  readonly #add;
   readonly #prune;
   readonly #list;
   readonly #listUntold;
+  readonly #findUntold;
   readonly #setTold;
 
   constructor(db: Database) {
-    this.#insert = db.prepare(
-      `INSERT OR IGNORE INTO job_news (key, job, kind, text, output, report, at)
-       VALUES (@key, @job, @kind, @text, @output, @report, @at)`,
+    this.#db = db;
+    this.#add = db.prepare(
+      `INSERT OR IGNORE INTO job_news (key, job, kind, text, output, report, at, count)
+       VALUES (@key, @job, @kind, @text, @output, @report, @at, @count)`,
     );
     this.#prune = db.prepare(
       `DELETE FROM job_news WHERE news_id <= (SELECT news_id FROM job_news ORDER BY news_id DESC LIMIT 1 OFFSET ?)`,
@@ -54,12 +58,35 @@ export class JobNewsTable {
       `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY report ORDER BY news_id) AS place
          FROM job_news WHERE is_told = 0) ORDER BY place, news_id LIMIT ?`,
     );
+    this.#findUntold = db.prepare("SELECT * FROM job_news WHERE news_id = ? AND is_told = 0");
     this.#setTold = db.prepare("UPDATE job_news SET is_told = 1 WHERE news_id = ?");
   }
 
   /** Call it within the transaction that makes it true. */
   insert(news: NewJobNews): void {
-    if (this.#insert.run(news).changes > 0) this.#prune.run(MAX_NEWS);
+    this.#insert({ ...news, count: 1 });
+  }
+
+  /**
+   * Puts those that are untold together as one piece of kind `more`, in the channel of the newest. Those that are told
+   * are left out, so the same again changes nothing.
+   */
+  sum(newsIds: readonly number[], at: number): void {
+    this.#db.transaction(() => {
+      const untold = [...new Set(newsIds)]
+        .sort((one, other) => one - other)
+        .flatMap((newsId) => {
+          const row = this.#findUntold.get(newsId);
+          return row === undefined ? [] : [rowSchema.parse(row)];
+        });
+      const last = untold.at(-1);
+      if (!last) return;
+      for (const { newsId } of untold) this.setTold(newsId);
+      const count = untold.reduce((sum, one) => sum + one.count, 0);
+      const { report } = last;
+      const more = { key: `more.${last.newsId}`, job: "", kind: "more", text: "", output: null } as const;
+      this.#insert({ ...more, report, at, count });
+    });
   }
 
   /** The newest first. */
@@ -75,5 +102,9 @@ export class JobNewsTable {
 
   setTold(newsId: number): void {
     this.#setTold.run(newsId);
+  }
+
+  #insert(news: NewJobNews & { count: number }): void {
+    if (this.#add.run(news).changes > 0) this.#prune.run(MAX_NEWS);
   }
 }

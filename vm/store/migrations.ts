@@ -188,6 +188,7 @@ const MIGRATIONS: readonly string[] = [
     handle TEXT
   ) STRICT;
   `,
+  "ALTER TABLE job_news ADD COLUMN count INTEGER NOT NULL DEFAULT 1",
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -85,16 +85,18 @@ const NEWS: Record<JobNewsKind, string> = {
   cap: "💰 **NAME** does not run any more today",
   report: "📋 **NAME** reports",
   chain: "🔁 **NAME** was not started again",
+  more: "",
 };
 
 /** A piece of news of a job, as the channel is told it. */
-export function newsText({ job, kind, text, output }: JobNews): string {
+export function newsText({ job, kind, text, output, count }: JobNews): string {
+  if (kind === "more") return moreNewsText(count);
   const head = (NEWS[kind] ?? NEWS.report).replace("NAME", () => escapeMarkdown(job));
   const said = text === "" ? head : `${head}: ${plain(text)}`;
   return output === null ? said : `${said}\n${fenceEnd(output.trimEnd(), said)}`;
 }
 
 /** The line that stands for the oldest news if too much came while the relay was away. */
-export function moreNewsText(count: number): string {
+function moreNewsText(count: number): string {
   return `📋 ${count} more news of jobs came before these; /job history has what became of each run.`;
 }

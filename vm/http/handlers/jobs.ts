@@ -12,7 +12,7 @@ export interface JobServices {
   homes: Pick<Homes, "channelOf">;
   people: Pick<People, "filterReadable">;
   jobs: Jobs;
-  jobNews: Pick<JobNews, "list" | "setTold">;
+  jobNews: Pick<JobNews, "list" | "setTold" | "sum">;
   hookTests: Pick<HookTests, "send">;
 }
 
@@ -38,5 +38,6 @@ export function jobHandlers({
     testHook: ({ params, body }) => hookTests.send(params.job, body.body),
     listNews: ({ query }) => ({ news: jobNews.list(query.untold !== undefined, query.limit) }),
     putTold: ({ params }) => jobNews.setTold(Number(params.newsId)),
+    sumNews: ({ body }) => jobNews.sum(body.newsIds),
   };
 }
