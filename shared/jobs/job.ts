@@ -129,7 +129,10 @@ export const jobRequestSchema = lazy(() =>
     paused: z.boolean("must be true or false").default(false),
   }),
 );
+/** As a caller sends it. */
 export type JobRequest = z.input<ReturnType<typeof jobRequestSchema>>;
+/** As the schema leaves it: checked, with its defaults. */
+export type CheckedJobRequest = z.output<ReturnType<typeof jobRequestSchema>>;
 
 /** As the sidecar keeps it. */
 export const jobSettingsSchema = lazy(() => z.object({ ...settings, when: whenSchema() }));

@@ -50,6 +50,8 @@ export const sentWhenSchema = lazy(() =>
   ]),
 );
 export type SentWhen = z.input<ReturnType<typeof sentWhenSchema>>;
+/** As the schema leaves it. */
+export type CheckedWhen = z.output<ReturnType<typeof sentWhenSchema>>;
 
 export function isClock(when: When): when is ClockWhen {
   return when.type !== "webhook" && when.type !== "event";

@@ -1,8 +1,10 @@
 /** Jobs over a real database, with a clock that a test drives and threads that are rows alone. */
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { VmJobs } from "../../relay/sidecar/jobs.ts";
 import { emptyFold } from "../../shared/agent/fold.ts";
-import type { JobRequest } from "../../shared/jobs/job.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import { type JobRequest, jobRequestSchema } from "../../shared/jobs/job.ts";
 import { createLog } from "../../shared/log.ts";
 import { OWNER, type Principal } from "../../shared/principal.ts";
 import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
@@ -142,14 +144,14 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       world.scheduler.look();
       await runs.idle();
     },
-    add: (request: Partial<JobRequest>, by: Principal = OWNER) =>
+    add: async (request: Partial<JobRequest>, by: Principal = OWNER) =>
       world.jobs.create(
-        {
+        jobRequestSchema().parse({
           name: "nightly",
           when: { type: "every", seconds: 600 },
           what: { type: "terminal", dir: "shop", command: "make" },
           ...request,
-        },
+        }),
         by,
       ),
     runs: (job = "nightly") => world.jobs.listRuns(job, 500).toReversed(),
@@ -196,4 +198,23 @@ function removeHalfMade({ store, begun, nowMs }: JobsWorld): void {
     if (begun.includes(threadId)) store.jobRuns.update(threadId, { begunAt: nowMs });
     store.threads.delete(threadId);
   }
+}
+
+/** A sidecar's clock that a test puts forward. What is due by then is looked at, as after a minute's sleep. */
+export function makeClock(): {
+  now: () => number;
+  pass: (client: SidecarClient, ms: number) => Promise<void>;
+} {
+  let aheadMs = 0;
+  return {
+    now: () => Date.now() + aheadMs,
+    pass: async (client, ms) => {
+      aheadMs += ms;
+      // Whoever makes a job has the scheduler look.
+      const jobs = new VmJobs(client);
+      const when = { type: "every", seconds: 86_400 } as const;
+      await jobs.create({ name: "look", when, what: { type: "command", dir: ".", command: "true" } });
+      await jobs.remove("look");
+    },
+  };
 }

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { anyThreadNameSchema, type ThreadId } from "../../shared/ids.ts";
 import { eventWhenSchema } from "../../shared/jobs/event.ts";
-import { type Job, jobNameSchema } from "../../shared/jobs/job.ts";
-import { isClock, type SentWhen } from "../../shared/jobs/when.ts";
+import { type Job, jobNameSchema, jobRequestSchema } from "../../shared/jobs/job.ts";
+import { type CheckedWhen, isClock } from "../../shared/jobs/when.ts";
 import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
 import type { Marks } from "../agents/marks.ts";
 import type { Children } from "../mcp/children.ts";
@@ -94,7 +94,8 @@ export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
         if (isOver) jobs.remove(name);
         const { words: next } = jobs.preview(when);
         const notice = `⏰ Made the job ${name}: ${next}. /job remove takes it away.`;
-        const made = await jobs.create({ name, when, what }, threadPrincipal(threadId), notice);
+        const whole = jobRequestSchema().parse({ name, when, what });
+        const made = await jobs.create(whole, threadPrincipal(threadId), notice);
         await jobs.tellMakers();
         return describe(made);
       },
@@ -127,7 +128,7 @@ function whenOf(
   { children, homes }: AgentJobToolsOptions,
   own: ThreadId,
   { when: words, zone, on }: z.output<typeof add>,
-): SentWhen {
+): CheckedWhen {
   if ((words === undefined) === (on === undefined))
     throw new AppError("invalid_request", "when, on: give one of them; when is the job to begin?");
   if (words !== undefined) {
@@ -172,7 +173,7 @@ async function refuseHere(
 }
 
 /** @throws AppError `invalid_request` if it would be due again within 15 minutes */
-function refuseOften(sent: Parameters<typeof parseWhen>[0], nowMs: number): void {
+function refuseOften(sent: CheckedWhen, nowMs: number): void {
   const when = parseWhen(sent, { nowMs, zone: machineZone() });
   if (!isClock(when)) return;
   const dues = nextDues({ when, madeAt: nowMs }, nowMs, LOOKED_AT);

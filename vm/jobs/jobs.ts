@@ -4,9 +4,8 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { JobPreview } from "../../shared/jobs/api.ts";
 import type { EventWhen } from "../../shared/jobs/event.ts";
-import type { Job, JobRequest, JobRun, JobSettings } from "../../shared/jobs/job.ts";
-import { jobRequestSchema } from "../../shared/jobs/job.ts";
-import { isClock, type When } from "../../shared/jobs/when.ts";
+import type { CheckedJobRequest, Job, JobRun, JobSettings } from "../../shared/jobs/job.ts";
+import { type CheckedWhen, isClock, type When } from "../../shared/jobs/when.ts";
 import type { Principal } from "../../shared/principal.ts";
 import { printPrincipal } from "../../shared/principal.ts";
 import type { People } from "../callers/people.ts";
@@ -61,9 +60,9 @@ export class Jobs {
    * @param notice what the thread that makes it is told; a kill loses it no more than the job
    * @throws AppError that names the field and says what would fit; `forbidden` if they may not read the events it is for
    */
-  async create(request: JobRequest, by: Principal, notice?: string): Promise<Job> {
+  async create(request: CheckedJobRequest, by: Principal, notice?: string): Promise<Job> {
     const { store, homes, people, targets, scheduler, hooks, events, now } = this.#options;
-    const { what, paused, ...sent } = jobRequestSchema().parse(request);
+    const { what, paused, ...sent } = request;
     const nowMs = now();
     this.#checkRoom(sent.name, by);
     const when = this.#withThread(parseWhen(sent.when, { nowMs, zone: machineZone() }));
@@ -95,7 +94,7 @@ export class Jobs {
   }
 
   /** @throws AppError `invalid_request` */
-  preview(sent: JobRequest["when"]): JobPreview {
+  preview(sent: CheckedWhen): JobPreview {
     const nowMs = this.#options.now();
     const when = parseWhen(sent, { nowMs, zone: machineZone() });
     if (!isClock(when))

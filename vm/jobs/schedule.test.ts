@@ -1,6 +1,6 @@
 /** When jobs are due: what is refused, over clock changes, and after the clock or the sidecar stood still. */
 import { describe, expect, test } from "vitest";
-import type { ClockWhen, SentWhen } from "../../shared/jobs/when.ts";
+import type { CheckedWhen, ClockWhen } from "../../shared/jobs/when.ts";
 import { graceMs, lastDue, nextDue, nextDues, parseWhen } from "./schedule.ts";
 import { findZone, wallOf } from "./zone.ts";
 
@@ -10,7 +10,7 @@ const NEW_YORK = "America/New_York";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const parse = (sent: SentWhen, nowMs = NOW) => parseWhen(sent, { nowMs, zone: "UTC" });
+const parse = (sent: CheckedWhen, nowMs = NOW) => parseWhen(sent, { nowMs, zone: "UTC" });
 const cron = (text: string, zone = BERLIN): ClockWhen => ({ type: "cron", cron: text, zone });
 const words = (text: string, zone = BERLIN) => parse({ type: "words", words: text, zone });
 const duesOf = (when: ClockWhen, from: string, count: number) =>

@@ -1,8 +1,6 @@
 /** When a job is due: what callers send is checked, and the next instants are computed from the last one. Pure. */
 import { AppError } from "../../shared/errors.ts";
-import { eventWhenSchema } from "../../shared/jobs/event.ts";
-import { webhookSchema } from "../../shared/jobs/webhook.ts";
-import { type ClockWhen, isClock, type SentWhen, type When } from "../../shared/jobs/when.ts";
+import { type CheckedWhen, type ClockWhen, isClock, type When } from "../../shared/jobs/when.ts";
 import { nextCron, parseCron } from "./cron.ts";
 import { parseEvents, parseWords } from "./words.ts";
 import { findZone, wallOf, wallText } from "./zone.ts";
@@ -24,13 +22,12 @@ export interface Scheduled {
  * @param zone the machine's, for one that names none
  * @throws AppError `invalid_request` that names the field and says what would fit
  */
-export function parseWhen(sent: SentWhen, { nowMs, zone: own }: { nowMs: number; zone: string }): When {
+export function parseWhen(sent: CheckedWhen, { nowMs, zone: own }: { nowMs: number; zone: string }): When {
   if (sent.type === "webhook") {
     const { secret: _, ...when } = sent;
-    return webhookSchema.parse(when);
+    return when;
   }
-  if (sent.type === "every") return sent;
-  if (sent.type === "event") return eventWhenSchema().parse(sent);
+  if (sent.type === "every" || sent.type === "event") return sent;
   if (sent.type === "words" && /^\s*on\b/i.test(sent.words)) return parseEvents(sent.words);
   const zone = checkZone(sent.zone ?? own);
   if (sent.type === "cron") return { type: "cron", cron: parseCron(sent.cron, nowMs), zone };

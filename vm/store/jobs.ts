@@ -21,7 +21,8 @@ const rowSchema = z
   })
   .transform((row) => ({
     jobId: row.job_id,
-    settings: jobSettingsSchema().parse(JSON.parse(row.settings)),
+    /** As JSON. */
+    settings: row.settings,
     createdBy: parsePrincipal(row.created_by),
     createdAt: row.created_at,
     state: row.state,
@@ -36,7 +37,10 @@ const rowSchema = z
     /** What the thread of its maker is still to be told. */
     notice: row.notice,
   }));
-export type JobRow = z.output<typeof rowSchema>;
+export type JobRow = Omit<z.output<typeof rowSchema>, "settings"> & { settings: JobSettings };
+
+/** The settings of so many jobs are kept parsed: each request at the hook's door asks for those of its hook. */
+const MAX_PARSED = 1_000;
 
 export interface NewJob {
   settings: JobSettings;
@@ -78,6 +82,8 @@ export class JobTable {
   readonly #setSaid;
   readonly #takeHand;
   readonly #remove;
+  /** By the job's id, with the JSON that they were parsed from; the oldest first. */
+  readonly #parsed = new Map<number, { json: string; settings: JobSettings }>();
 
   constructor(db: Database) {
     this.#db = db;
@@ -130,7 +136,7 @@ export class JobTable {
 
   find(name: string): JobRow | undefined {
     const row = this.#find.get(name);
-    return row === undefined ? undefined : rowSchema.parse(row);
+    return row === undefined ? undefined : this.#rowOf(row);
   }
 
   /** Whether some job writes into this thread. */
@@ -139,26 +145,26 @@ export class JobTable {
   }
 
   get(jobId: number): JobRow {
-    return rowSchema.parse(this.#get.get(jobId));
+    return this.#rowOf(this.#get.get(jobId));
   }
 
   list(): JobRow[] {
-    return this.#list.all().map((row) => rowSchema.parse(row));
+    return this.#list.all().map((row) => this.#rowOf(row));
   }
 
   /** Those that are due by now, the oldest first. */
   listDue(nowMs: number, limit: number): JobRow[] {
-    return this.#listDue.all(nowMs, limit).map((row) => rowSchema.parse(row));
+    return this.#listDue.all(nowMs, limit).map((row) => this.#rowOf(row));
   }
 
   /** Those whose next due instant is over two periods away: the clock that it was computed by was ahead. */
   listFar(nowMs: number): JobRow[] {
-    return this.#listFar.all({ now: nowMs }).map((row) => rowSchema.parse(row));
+    return this.#listFar.all({ now: nowMs }).map((row) => this.#rowOf(row));
   }
 
   /** The active ones that an event starts. */
   listOfEvents(): JobRow[] {
-    return this.#listOfEvents.all().map((row) => rowSchema.parse(row));
+    return this.#listOfEvents.all().map((row) => this.#rowOf(row));
   }
 
   /** The id of the newest event that jobs of events have seen. */
@@ -207,7 +213,7 @@ export class JobTable {
 
   /** Those of which the thread of their maker has not been told. */
   listUnsaid(): JobRow[] {
-    return this.#listUnsaid.all().map((row) => rowSchema.parse(row));
+    return this.#listUnsaid.all().map((row) => this.#rowOf(row));
   }
 
   setSaid(jobId: number): void {
@@ -224,5 +230,22 @@ export class JobTable {
 
   remove(jobId: number): void {
     this.#remove.run(jobId);
+  }
+
+  #rowOf(found: unknown): JobRow {
+    const { settings: json, ...row } = rowSchema.parse(found);
+    return { ...row, settings: this.#settingsOf(row.jobId, json) };
+  }
+
+  /** Settings never change, but an id may be given again. */
+  #settingsOf(jobId: number, json: string): JobSettings {
+    const known = this.#parsed.get(jobId);
+    if (known?.json === json) return known.settings;
+    const settings = jobSettingsSchema().parse(JSON.parse(json));
+    this.#parsed.delete(jobId);
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size >= MAX_PARSED && oldest !== undefined) this.#parsed.delete(oldest);
+    this.#parsed.set(jobId, { json, settings });
+    return settings;
   }
 }
