@@ -36,10 +36,11 @@ export class RawBodies {
   async read(request: IncomingMessage): Promise<Buffer> {
     const { "content-encoding": encoding = "identity", "content-length": length } = request.headers;
     const name = encoding.trim().toLowerCase();
-    const inflate = Object.hasOwn(INFLATE, name) ? INFLATE[name]?.() : undefined;
-    if (!inflate && name !== "identity")
+    const make = Object.hasOwn(INFLATE, name) ? INFLATE[name] : undefined;
+    if (!make && name !== "identity")
       throw new AppError("unsupported", "content-encoding: must be gzip, deflate, br or none.");
     if (Number(length) > this.#limits.maxBytes) throw this.#tooLarge();
+    const inflate = make?.();
     this.#open.set(request, 0);
     try {
       return await this.#collect(request, inflate);
