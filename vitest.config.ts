@@ -1,18 +1,34 @@
 import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { MAX_WORKERS } from "./test/support/spare.ts";
 
 /** By how long they take, so that none of them is left running alone at the end. */
 const LONGEST = [
-  "agent-faults",
-  "scripts",
-  "sidecar-watchdog",
   "sidecar-kill",
-  "console-page",
+  "agent-faults",
   "relay-channel",
-  "console-conversation",
-  "console-long",
   "relay-agent-troubles",
+  "sidecar-watchdog",
+  "scripts",
+  "relay-limits",
+  "bad-pages",
+  "console-page",
+  "relay-agent-faults",
+  "cli-attach-away",
+  "agent-troubles",
+  "siege",
+  "relay-faults",
+  "agent-bad-input",
+  "sidecar-restart",
+  "agent-limits",
+  "own",
+  "agent-acp-faults",
+  "agent-locks",
+  "console-conversation",
+  "gates-table",
+  "agent-kills",
+  "console-long",
   "page-surface",
 ];
 
@@ -35,9 +51,10 @@ export default defineConfig({
     hookTimeout: 120_000,
     // As long as the tests' own waits: a second, which is vitest's, is short on a busy machine.
     expect: { poll: { timeout: 25_000 } },
-    // As many as the smallest machine has cores. Most end-to-end tests wait rather than work, but each starts processes,
-    // and on a machine on which that is slow a third worker makes a load of 15, at which tests run out of their time.
-    maxWorkers: 2,
+    // Most end-to-end tests wait rather than work, but each starts processes: on a machine on which that is slow a third
+    // worker makes a load of 15, at which tests run out of their time. Beyond two, one takes a file only while the cores
+    // have time to spare (test/support/spare.ts).
+    maxWorkers: MAX_WORKERS,
     // Of a file's concurrent tests. Each has a sidecar, a relay and programs of its own, which take all of two cores if
     // six of them print at once.
     maxConcurrency: 2,

@@ -17,6 +17,11 @@ export function runRoot(): string {
   return join(tmpdir(), `tmx-${runId()}`);
 }
 
+/** Holds a file for each worker that runs a test file: not below the root, which the leak check finds empty. */
+export function workersFolder(): string {
+  return `${runRoot()}-workers`;
+}
+
 export function makeFolder(): { path: string; remove: () => void } {
   mkdirSync(runRoot(), { recursive: true, mode: 0o700 });
   const path = mkdtempSync(join(runRoot(), "t"));

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { RUN_VARIABLE, runRoot } from "./folders.ts";
+import { RUN_VARIABLE, runRoot, workersFolder } from "./folders.ts";
 import { listProcesses, type Process, signal } from "./processes.ts";
 import { until } from "./wait.ts";
 
@@ -56,7 +56,8 @@ export async function endRun(isOfRun: (process: Process) => boolean = isOfThisRu
     emptyLooks = left.length === 0 ? emptyLooks + 1 : 0;
     return emptyLooks === 2;
   });
-  rmSync(runRoot(), { recursive: true, force: true, maxRetries: 5 });
+  for (const folder of [runRoot(), workersFolder()])
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
