@@ -182,12 +182,12 @@ export class SidecarClient {
 
   /** A file's bytes as they come. */
   downloadAttachment(threadId: string, name: string, signal?: AbortSignal) {
-    return this.#http.download(pathOf(attachments.get, { id: threadId, name }), {}, signal);
+    return this.#http.download(attachments.get, { id: threadId, name }, {}, signal);
   }
 
   /** The newest picture of a browser, a PNG. */
   downloadPicture(threadId: string): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#http.download(pathOf(browsers.picture, { id: threadId }));
+    return this.#http.download(browsers.picture, { id: threadId });
   }
 
   /** What people allowed an agent for as long as its thread goes on. */
@@ -239,7 +239,7 @@ export class SidecarClient {
     query: LogQuery = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#http.download(pathOf(output.getLog, { id: threadId }), query, signal);
+    return this.#http.download(output.getLog, { id: threadId }, query, signal);
   }
 
   /** What the terminal shows now. */
@@ -310,7 +310,7 @@ export class SidecarClient {
    */
   followEvents(query: EventsQuery = {}, signal?: AbortSignal): AsyncGenerator<HubEvent | Reset> {
     const connect = (asked: EventsQuery, ended: AbortSignal) =>
-      this.#http.download(pathOf(sidecar.followEvents, {}), { ...asked }, ended);
+      this.#http.download(sidecar.followEvents, {}, { ...asked }, ended);
     return followEvents(connect, query, signal);
   }
 

@@ -1,13 +1,16 @@
 /** One request to the sidecar: its deadline, its token, and its answer, checked. */
 import * as z from "zod";
 import { errorReplySchema } from "./api.ts";
-import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
+import { AppError, ERROR_STATUS } from "./errors.ts";
 import { lazy } from "./lazy.ts";
 import { PERSON_HEADER, ROLES_HEADER } from "./principal.ts";
+import { type ParamsOf, pathOf, type Route } from "./protocol/route.ts";
+import { isOfType, StrangeAnswer, strangeAnswer } from "./strange-answer.ts";
 import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
 
 const NO_JSON = z.undefined();
+const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** A Discord user. */
 export interface NamedPerson {
@@ -44,7 +47,7 @@ export class HttpCall {
   readonly #timeoutMs: number;
 
   constructor({ url, token, timeoutMs, person }: HttpCallOptions) {
-    this.#base = trimEndOf(url, "/");
+    this.#base = trimEndOf(withoutSecret(url), "/");
     this.#server = lazy(() => serverAt(this.#base));
     this.#headers = {
       authorization: `Bearer ${token}`,
@@ -69,31 +72,46 @@ export class HttpCall {
     } catch (cause) {
       throw this.#unreachable(cause);
     }
-    const { status } = answer;
+    return this.#judge(method, path, schema, answer);
+  }
+
+  /** @returns the reply that an answer holds. @throws AppError the sidecar's own, or `unavailable` if it is not one's */
+  #judge(
+    method: string,
+    path: string,
+    schema: z.ZodType | string | undefined,
+    { status, contentType, text }: WholeAnswer,
+  ): unknown {
     const isOk = status >= 200 && status < 300;
-    const json = parseJson(answer.text);
-    const reply = (typeof schema === "object" ? schema : NO_JSON).safeParse(json);
+    const json = parseJson(text);
+    const strange = { method, url: this.#base + path, status, contentType };
+    const isExpected = typeof schema === "object";
+    // Neither JSON nor nothing: a page, whatever its status says.
+    if (json === undefined && isOk && (isExpected || text !== ""))
+      throw strangeAnswer({ ...strange, wanted: isExpected ? "JSON" : "nothing" });
+    const reply = (isExpected ? schema : NO_JSON).safeParse(json);
     // A health reply comes with 503 too.
     if (reply.success && (isOk || status === ERROR_STATUS.unavailable)) return reply.data;
-    if (isOk) {
-      throw new AppError(
-        "unavailable",
-        `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,
-        { cause: reply.error },
-      );
-    }
-    throw this.#refusal(status, json);
+    if (!isOk) throw refusalOf(json) ?? strangeAnswer(strange);
+    throw new AppError(
+      "unavailable",
+      `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; both should be of the same version.`,
+      { cause: new StrangeAnswer("of another version", { cause: reply.error }) },
+    );
   }
 
   /**
    * The answer's bytes as they come. Nothing of them is kept, so they may be any number; a reader that is slow, or
    * stops, slows or ends the download. `signal` ends it too, also while nothing comes.
+   * @throws AppError also if the answer's content type is not the route's: then nothing of it is given out
    */
-  async *download(
-    path: string,
+  async *download<const R extends Route>(
+    route: R,
+    params: ParamsOf<R>,
     query: Record<string, unknown> = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
+    const path = pathOf(route, params);
     const controller = new AbortController();
     // The time for the answer to begin: how long the download takes is the reader's affair.
     const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
@@ -105,7 +123,7 @@ export class HttpCall {
         redirect: "manual",
       });
       clearTimeout(timer);
-      if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
+      await this.#judgeDownload(response, path, typesOf(route));
       if (response.body) yield* response.body;
     } catch (error) {
       throw error instanceof AppError ? error : this.#unreachable(error);
@@ -113,6 +131,15 @@ export class HttpCall {
       clearTimeout(timer);
       controller.abort();
     }
+  }
+
+  /** @throws AppError the sidecar's refusal, or `unavailable` if the answer is not one of its downloads */
+  async #judgeDownload(response: Response, path: string, types: readonly string[]): Promise<void> {
+    const { status, ok: isOk, headers } = response;
+    const contentType = headers.get("content-type") ?? undefined;
+    const strange = { method: "GET", url: this.#base + path, status, contentType };
+    if (!isOk) throw refusalOf(parseJson(await readBeginning(response))) ?? strangeAnswer(strange);
+    if (!isOfType(contentType, types)) throw strangeAnswer({ ...strange, wanted: types.join(" or ") });
   }
 
   #sent({ body, bytes }: CallOptions): {
@@ -126,16 +153,51 @@ export class HttpCall {
   }
 
   #unreachable(cause: unknown): AppError {
-    const reason =
-      cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
-    return new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
+    return new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reasonOf(cause)}.`, {
+      cause,
+    });
   }
+}
 
-  #refusal(status: number, json: unknown): AppError {
-    const error = errorReplySchema.safeParse(json);
-    if (error.success) return new AppError(error.data.code, error.data.error);
-    return new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${status}.`);
+function typesOf({ reply, otherType }: Route): string[] {
+  return [reply, otherType].filter((type) => typeof type === "string");
+}
+
+/** The sidecar's own words. */
+function refusalOf(json: unknown): AppError | undefined {
+  const error = errorReplySchema.safeParse(json);
+  return error.success ? new AppError(error.data.code, error.data.error) : undefined;
+}
+
+/** A refusal is short; anything longer is none. */
+async function readBeginning({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_REFUSAL_BYTES) return "";
   }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Why nobody was reached. `fetch` hides it in a cause, and several addresses that all fail make an error without words. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return [...new Set(error.errors.map(reasonOf))].join(", ");
+  if (!(error instanceof Error)) return String(error);
+  if (error.cause instanceof Error) return reasonOf(error.cause);
+  return error.message || (error as NodeJS.ErrnoException).code || error.name;
+}
+
+/** Who may read what we say is not who may read a password. */
+function withoutSecret(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.username === "" && parsed.password === "") return url;
+  parsed.username = "";
+  parsed.password = "";
+  return parsed.href;
 }
 
 function withQuery(path: string, query: Record<string, unknown> | undefined): string {

@@ -103,7 +103,7 @@ test("no redirect is followed: the token goes to the configured address alone", 
   );
   expect(await refusal(client.listThreads())).toMatchObject({
     code: "unavailable",
-    message: expect.stringMatching(/is no sidecar: HTTP 307\.$/),
+    message: expect.stringMatching(/is no sidecar: HTTP 307 without a content type; something between/),
   });
   expect(await refusal(client.downloadLog("any").next())).toMatchObject({ code: "unavailable" });
   expect(asked).toBe(0);
@@ -115,6 +115,27 @@ test("an answer that breaks off is none", async () => {
     res.write('{"threads":', () => res.destroy());
   });
   expect(await refusal(client.listThreads())).toMatchObject({ code: "unavailable" });
+});
+
+test("an answer without an end is given up before it costs much memory, and its connection is closed", async () => {
+  let isOpen = false;
+  const { client } = await serve((_req, res) => {
+    isOpen = true;
+    res.on("close", () => {
+      isOpen = false;
+    });
+    const piece = Buffer.alloc(1024 * 1024, "x");
+    const fill = () => {
+      while (isOpen && res.write(piece));
+    };
+    res.on("drain", fill);
+    fill();
+  });
+  expect(await refusal(client.listThreads())).toEqual({
+    code: "unavailable",
+    message: expect.stringMatching(/does not answer: its answer has more than 67108864 bytes\.$/),
+  });
+  await until("its connection to be closed", () => !isOpen);
 });
 
 test("a call that is given up ends at once, its connection too; the next one is well", async () => {

@@ -17,6 +17,8 @@ import { trimEndOf } from "./trim-end.ts";
  * less (`Keep-Alive: timeout=…`) gets its way.
  */
 const IDLE_MS = 60_000;
+/** The largest answer of a sidecar's has about 30 MB: 4 MiB of output, escaped. A longer one costs us memory for nothing. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Connections that wait for the next request keep no process alive. */
 const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
@@ -39,16 +41,29 @@ export interface Asked {
   timeoutMs: number;
   /** Ends it. */
   signal?: AbortSignal | undefined;
+  /** Of the answer, {@link MAX_BYTES} if not given. */
+  maxBytes?: number;
 }
 
 export interface WholeAnswer {
   status: number;
+  /** The header's value. */
+  contentType: string | undefined;
   text: string;
 }
 
 /** Somebody has taken the connection, and no whole answer came in the time that we wait. */
 export class SlowAnswer extends Error {
   override readonly name = "SlowAnswer";
+}
+
+/** An answer that does not end, or not before it has cost too much memory. */
+export class LargeAnswer extends Error {
+  override readonly name = "LargeAnswer";
+
+  constructor(maxBytes: number) {
+    super(`its answer has more than ${maxBytes} bytes`);
+  }
 }
 
 /** Takes an address apart once: for each request anew, that takes longer than to send it. @throws TypeError */
@@ -67,20 +82,30 @@ export function serverAt(url: string): Server {
 
 /**
  * Follows no redirect. A connection that breaks before the whole answer is there is an error.
- * @throws SlowAnswer; Error the signal's reason, or why there is no answer
+ * @throws SlowAnswer; LargeAnswer; Error the signal's reason, or why there is no answer
  */
 export function ask(
   server: Server,
-  { method, path, headers, body, timeoutMs, signal }: Asked,
+  { method, path, headers, body, timeoutMs, signal, maxBytes = MAX_BYTES }: Asked,
 ): Promise<WholeAnswer> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const request = server.open({ method, path: server.basePath + path, headers }, (response) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxBytes) giveUp(new LargeAnswer(maxBytes));
+        else chunks.push(chunk);
+      });
       response.on("error", reject);
       response.on("end", () => {
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") });
+        const { statusCode: status = 0, headers: answered } = response;
+        resolve({
+          status,
+          contentType: answered["content-type"],
+          text: Buffer.concat(chunks).toString("utf8"),
+        });
       });
     });
     const giveUp = (reason: unknown) => {

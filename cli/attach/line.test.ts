@@ -113,12 +113,7 @@ test.each<[string, RequestListener, string, RegExp]>([
     "unauthorized",
     /^No\.$/,
   ],
-  [
-    "another server",
-    (_request, response) => response.end("hello"),
-    "unavailable",
-    /takes no WebSocket: HTTP 200/,
-  ],
+  ["another server", (_request, response) => response.end("hello"), "unavailable", /is no sidecar: HTTP 200/],
   [
     "a proxy whose sidecar is away",
     (_request, response) => {
@@ -126,7 +121,7 @@ test.each<[string, RequestListener, string, RegExp]>([
       response.end("<html>");
     },
     "unavailable",
-    /takes no WebSocket: HTTP 502/,
+    /is no sidecar: HTTP 502/,
   ],
   [
     "a redirect, which would take the token elsewhere",
@@ -134,7 +129,7 @@ test.each<[string, RequestListener, string, RegExp]>([
       response.writeHead(302, { location: "http://127.0.0.1:1/" }).end();
     },
     "unavailable",
-    /takes no WebSocket: HTTP 302/,
+    /is no sidecar: HTTP 302/,
   ],
   [
     "an answer without end",
@@ -146,7 +141,7 @@ test.each<[string, RequestListener, string, RegExp]>([
       more();
     },
     "unavailable",
-    /takes no WebSocket: HTTP 200/,
+    /is no sidecar: HTTP 200/,
   ],
 ])("%s is told in words", async (_what, listener, code, message) => {
   const server = createServer(listener);

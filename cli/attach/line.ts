@@ -13,6 +13,7 @@ import {
 } from "../../shared/attach.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { strangeWords } from "../../shared/strange-answer.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
 import { endOfClose, endOfError, endOfFrame, type LineEnd } from "./line-end.ts";
 
@@ -84,6 +85,8 @@ export class Line {
   readonly #socket: WebSocket;
   readonly #events: LineEvents;
   readonly #limits: LineLimits;
+  /** What is asked for, as people write it. */
+  readonly #place: string;
   readonly #silence: NodeJS.Timeout;
   #silentSteps = 0;
   #drawnBytes = 0;
@@ -106,6 +109,7 @@ export class Line {
   constructor(target: LineTarget, viewport: Viewport, events: LineEvents, limits: LineLimits) {
     this.#events = events;
     this.#limits = limits;
+    this.#place = `${trimEndOf(target.url, "/")}${pathOf(target.threadId)}`;
     const socket = new WebSocket(addressOf(target, viewport), {
       headers: { authorization: `Bearer ${target.token}` },
       maxPayload: MAX_FRAME_BYTES,
@@ -217,13 +221,13 @@ export class Line {
     } catch (error) {
       this.#cause ??= error instanceof Error ? error : new Error(errorText(error));
     }
+    const { statusCode: status = 0, headers } = reply;
+    const wanted = "a WebSocket";
+    const strange = { method: "GET", url: this.#place, status, contentType: headers["content-type"], wanted };
     const refusal = errorReplySchema.safeParse(parseJson(text));
     const { code, error } = refusal.success
       ? refusal.data
-      : {
-          code: "unavailable" as const,
-          error: `What answers there takes no WebSocket: HTTP ${reply.statusCode}.`,
-        };
+      : { code: "unavailable" as const, error: strangeWords(strange) };
     this.#finish(endOfError(code, error));
     this.cut(new Error("refused"));
   }
@@ -233,7 +237,11 @@ function addressOf({ url, threadId, mode, isPlain }: LineTarget, { cols, rows }:
   const query = new URLSearchParams({ mode, acks: "1", cols: String(cols), rows: String(rows) });
   if (isPlain) query.set("plain", "1");
   const base = trimEndOf(url, "/").replace(/^http/, "ws");
-  return `${base}/thread/${encodeURIComponent(threadId)}/attach?${query}`;
+  return `${base}${pathOf(threadId)}?${query}`;
+}
+
+function pathOf(threadId: string): string {
+  return `/thread/${encodeURIComponent(threadId)}/attach`;
 }
 
 function parseJson(text: string): unknown {

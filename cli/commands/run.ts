@@ -131,8 +131,9 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     ...(options.title === undefined ? {} : { title: options.title }),
   });
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
-  // A sidecar that is not there is told; one that goes away later is waited for, also while it makes the thread.
-  await patience.call(() => client.getHealth());
+  // A sidecar that is not there, or refuses the token, is told; one that goes away later is waited for, also while it
+  // makes the thread.
+  await patience.call(() => client.listThreads({ status: "open" }));
   const leave = new Leave({ context, client, threadId: request.threadId, patience });
   let done: Done | undefined;
   let isOver = false;

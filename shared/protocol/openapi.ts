@@ -69,7 +69,7 @@ function describeRoute(route: Route): Record<string, unknown> {
         }
       : {}),
     responses: {
-      [route.status]: { description: route.summary, ...describeReply(route.reply) },
+      [route.status]: { description: route.summary, ...describeReply(route) },
       ...Object.fromEntries(
         [...new Set(errors.map(([status]) => status))].map((status) => [
           status,
@@ -86,9 +86,10 @@ function describeRoute(route: Route): Record<string, unknown> {
   };
 }
 
-function describeReply(reply: Route["reply"]): Record<string, unknown> {
+function describeReply({ reply, otherType }: Route): Record<string, unknown> {
   if (reply === undefined) return {};
-  if (typeof reply === "string") return { content: { [reply]: {} } };
+  if (typeof reply === "string")
+    return { content: { [reply]: {}, ...(otherType !== undefined && { [otherType]: {} }) } };
   return { content: { "application/json": { schema: toSchema(reply, "output") } } };
 }
 

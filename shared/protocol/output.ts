@@ -42,6 +42,7 @@ export const output = {
     query: logQuerySchema,
     status: 200,
     reply: "application/octet-stream",
+    otherType: "text/plain",
     errors: ["not_found"],
     isRepeatable: true,
     example: { path: DEMO, query: { format: "raw" } },

@@ -58,6 +58,8 @@ export interface Route {
   status: number;
   /** JSON; a content type if it is something else, which the handler writes itself; undefined if there is no body. */
   reply?: z.ZodType | string;
+  /** Another content type that the reply has if the query asks for it. */
+  otherType?: string;
   /** Besides those that every route can answer: {@link COMMON_ERRORS}. */
   errors: readonly ErrorCode[];
   /** Without it, the owner. */

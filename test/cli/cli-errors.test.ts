@@ -1,10 +1,13 @@
 /** The command line as a person or a script uses it, against a real sidecar and real tmux: what goes wrong, and help. */
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorReplySchema } from "../../shared/api.ts";
 import { buildCli, type Cli } from "../support/cli.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal } from "../support/threads.ts";
+import { until } from "../support/wait.ts";
 
 // Five tests at a time, each with processes of its own to wait for.
 vi.setConfig({ testTimeout: 60_000 });
@@ -51,6 +54,96 @@ describe.concurrent("what goes wrong", () => {
       /does not answer/,
     ],
   ];
+  /** A page that a proxy answers everything with. */
+  const behindPages: string[][] = [
+    ["ls"],
+    ["new", ".", "--", "true"],
+    ["run", "--agent", ".", "--", "x"],
+    ["send", "t", "x"],
+    ["tail", "t"],
+    ["log", "t"],
+    ["screen", "t"],
+    ["kill", "t"],
+    ["status"],
+    ["inbox"],
+    ["asks"],
+    ["approve", "t"],
+    ["steps", "t"],
+    ["diff", "t"],
+    ["wait", "t"],
+    ["events"],
+    ["engines"],
+    ["job", "list"],
+    ["channel", "list"],
+    ["role", "list"],
+    ["room", "ls"],
+    ["memory", "ls"],
+    ["worktree", "t"],
+    ["browser", "http://127.0.0.1:1"],
+    ["resize", "t", "80x24"],
+  ];
+  const pageRows = behindPages.map((args) => ({ name: args.join(" "), args }));
+  test.each(pageRows)("a proxy's page for $name is told as such", async ({ args }) => {
+    const page = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Sign in</h1>");
+    });
+    await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+    try {
+      const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
+      const { code, stdout, stderr } = await cli.call(args, { env: { VM_URL: url } });
+      expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+      expect(stderr).toMatch(/^threadmux: [^\n]+\n$/);
+      expect(stderr).toContain(`${url}/`);
+      expect(stderr).toContain("is no sidecar: HTTP 200 with text/html");
+    } finally {
+      page.close();
+      page.closeAllConnections();
+    }
+  });
+
+  test.each([
+    ["that hangs", "", "threadmux: waiting for the sidecar at URL\n"],
+    [
+      "whose programs hang",
+      "/healthz",
+      "threadmux: waiting for the sidecar at URL, which asks the engines' programs; at most 60 s\n",
+    ],
+  ])("engines says after some seconds that it waits for a sidecar %s", async (_what, answered, said) => {
+    const health = JSON.stringify(await sidecar.client.getHealth());
+    const asked: string[] = [];
+    const hanging = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      if (request.url === answered) response.end(health);
+    });
+    await new Promise<void>((resolve) => hanging.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+    const child = cli.start(["engines"], { env: { VM_URL: url } });
+    try {
+      let shown = "";
+      child.stderr?.on("data", (chunk: Buffer) => {
+        shown += String(chunk);
+      });
+      await until("a word of what is waited for", () => shown !== "");
+      expect(shown).toBe(said.replace("URL", url));
+      // That call has 15 s, as all others.
+      expect(asked[0]).toBe("/healthz");
+    } finally {
+      child.kill("SIGKILL");
+      hanging.closeAllConnections();
+      hanging.close();
+    }
+  });
+
+  test("a wrong token for an agent's task is told once: no thread may be open", async () => {
+    const env = { VM_TOKEN: "w".repeat(40) };
+    const plain = await cli.call(["run", "--agent", ".", "--", "x"], { env });
+    expect(plain).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/^threadmux: [^\n]*token[^\n]*\n$/),
+    });
+  });
+
   test.each(refusals)("%s: exit code %i", async (_what, code, args, env, expected) => {
     const plain = await cli.call(args, { env });
     expect(plain).toMatchObject({ code, stdout: "" });

@@ -61,7 +61,20 @@ function whichPeople({ right, access }: Route): string {
 }
 
 function describe(route: Route): string[] {
-  const { method, path, summary, query, body, status, reply, errors, access, isRepeatable, example } = route;
+  const {
+    method,
+    path,
+    summary,
+    query,
+    body,
+    status,
+    reply,
+    otherType,
+    errors,
+    access,
+    isRepeatable,
+    example,
+  } = route;
   const lines = [
     `### \`${method.toUpperCase()} ${path}\``,
     "",
@@ -71,7 +84,12 @@ function describe(route: Route): string[] {
   ];
   if (query) lines.push(`- query: ${fieldsOf(query, "input")}`);
   if (body) lines.push(`- body: ${typeof body === "string" ? `\`${body}\`` : fieldsOf(body, "input")}`);
-  const replied = typeof reply === "string" ? `\`${reply}\`` : reply ? fieldsOf(reply, "output") : "nothing";
+  const replied =
+    typeof reply === "string"
+      ? [reply, ...(otherType ? [otherType] : [])].map((type) => `\`${type}\``).join(" or ")
+      : reply
+        ? fieldsOf(reply, "output")
+        : "nothing";
   lines.push(`- answers ${status}: ${replied}`);
   if (errors.length > 0) lines.push(`- errors: ${errors.map(codeOf).join(", ")}`);
   if (example?.body !== undefined) {

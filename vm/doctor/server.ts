@@ -8,6 +8,7 @@ import { localUrl } from "../../shared/local-url.ts";
 import type { HealthReply } from "../../shared/machine-api.ts";
 import { readPrivateFile } from "../../shared/private-file.ts";
 import { threads } from "../../shared/protocol/threads.ts";
+import { StrangeAnswer } from "../../shared/strange-answer.ts";
 import { VERSION } from "../../shared/version.ts";
 import { statePaths, type VmConfig } from "../config.ts";
 import { isLockHeld } from "../store/lock.ts";
@@ -31,7 +32,7 @@ async function lookAtServer(config: VmConfig, url: string): Promise<Finding[]> {
   const token = config.token ?? (existsSync(paths.token) ? readPrivateFile(paths.token).trim() : "");
   const client = new SidecarClient({ url, token, timeoutMs: ANSWER_MS });
   const health = await client.getHealth().catch((error: unknown) => {
-    if (error instanceof AppError && /is no sidecar|in a form/.test(error.message))
+    if (error instanceof AppError && error.cause instanceof StrangeAnswer)
       throw new Fault(error.message, "set VM_PORT to a port that nothing else uses");
     return undefined;
   });

@@ -28,6 +28,7 @@ import { people } from "../../../shared/protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
 import { sidecar } from "../../../shared/protocol/sidecar.ts";
 import { threads } from "../../../shared/protocol/threads.ts";
+import { isOfType, strangeWords } from "../../../shared/strange-answer.ts";
 import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
 
 /** `status` 0: no sidecar answered. */
@@ -130,7 +131,9 @@ export async function findPicture(threadId: string): Promise<Blob | undefined> {
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers: secret === undefined ? {} : { authorization: authorizationOf(secret) },
   });
-  return response.ok ? response.blob() : undefined;
+  return response.ok && isOfType(response.headers.get("content-type"), [browsers.picture.reply])
+    ? response.blob()
+    : undefined;
 }
 
 export async function createThread(wanted: CreateRequest): Promise<void> {
@@ -263,6 +266,13 @@ async function call<S extends z.ZodType>(
     throw new ApiError(0, "The sidecar does not answer.", { cause });
   }
   const json = parseJson(text);
+  if (response.ok && json === undefined && text !== "") {
+    // A sign-in page, say: the same may be tried again once it is passed.
+    const { status, headers } = response;
+    const url = new URL(path, location.href).href;
+    const contentType = headers.get("content-type") ?? undefined;
+    throw new ApiError(0, strangeWords({ method, url, status, contentType, wanted: "JSON" }));
+  }
   if (response.ok) return schema.parse(json);
   if (response.status === 401) forgetSecret(secret);
   const error = errorReplySchema.safeParse(json);
