@@ -6,9 +6,10 @@ import { engines } from "../../shared/protocol/engines.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { noteIfSlow } from "../slow-note.ts";
 
-/** The sidecar asks each program in turn, and waits 15 s for each answer. */
-const TIMEOUT_MS = 120_000;
+/** The sidecar asks the programs themselves, and takes 45 s at most. */
+const TIMEOUT_MS = 60_000;
 
 export function addEngines(program: Command, act: Act): void {
   program
@@ -22,8 +23,13 @@ export function addEngines(program: Command, act: Act): void {
 }
 
 async function listEngines(context: Context): Promise<number> {
-  const { out, isJson } = context;
-  const reply = await context.client().call(engines.list, {}, { timeoutMs: TIMEOUT_MS });
+  const { out, isJson, settings } = context;
+  const client = context.client();
+  const waited = `threadmux: waiting for the sidecar at ${settings.url}`;
+  // A sidecar that hangs is told as soon as everywhere.
+  await noteIfSlow(context, waited, client.getHealth());
+  const text = `${waited}, which asks the engines' programs; at most ${TIMEOUT_MS / 1_000} s`;
+  const reply = await noteIfSlow(context, text, client.call(engines.list, {}, { timeoutMs: TIMEOUT_MS }));
   if (isJson) await out.json(reply);
   else for (const line of reply.engines.flatMap(linesOf)) await out.line(line);
   return EXIT.ok;

@@ -106,6 +106,28 @@ test("each agent that acp knows tells its version and its sign-in, and what to t
   }
 });
 
+test("programs that hang do not add up: later ones are not asked, and it is said", async () => {
+  const bin = join(folder.path, "slow");
+  mkdirSync(bin);
+  for (const name of ["codex-acp", "opencode", "gemini"])
+    writeFileSync(join(bin, name), "#!/bin/sh\necho 1.0.0\n", { mode: 0o755 });
+  let looks = 0;
+  // As if each had taken 15 s.
+  const now = () => looks++ * 15_000;
+  const { list } = listOf(bin, { threadEnv: { PATH: bin }, now });
+  const acp = (await list.list()).find(({ name }) => name === "acp");
+  expect(acp?.programs.map(({ name, version, problem }) => ({ name, version, problem }))).toEqual([
+    { name: "codex-acp", version: "1.0.0", problem: null },
+    {
+      name: "opencode",
+      version: null,
+      problem: expect.stringMatching(/^it was not asked, since others took/),
+    },
+    { name: "gemini", version: null, problem: expect.stringMatching(/^it was not asked, since others took/) },
+    { name: "claude-agent-acp", version: null, problem: "claude-agent-acp is not installed" },
+  ]);
+});
+
 test("many who ask at once, and soon after, are one look", async () => {
   const { bin, runs } = machine();
   const { list, clock } = listOf(bin);

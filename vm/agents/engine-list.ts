@@ -13,6 +13,8 @@ import { findSignedIn, lookAtProgram } from "./program-state.ts";
 
 /** How long a look counts: a person who has just installed a program looks again. */
 const FRESH_MS = 20_000;
+/** A program is asked only if the list's look began less than this ago: some that hang must not add up. */
+const LOOK_MS = 30_000;
 
 export interface EngineListOptions {
   settings: LaunchOptions;
@@ -43,7 +45,7 @@ export class EngineList {
   list(): Promise<EngineState[]> {
     const at = this.#options.now();
     if (this.#look && at - this.#look.at < FRESH_MS && at >= this.#look.at) return this.#look.engines;
-    const engines = Promise.all(ENGINE_NAMES.map((name) => this.#stateOf(name)));
+    const engines = Promise.all(ENGINE_NAMES.map((name) => this.#stateOf(name, at + LOOK_MS)));
     this.#look = { at, engines };
     engines.catch(() => {
       if (this.#look?.engines === engines) this.#look = undefined;
@@ -51,14 +53,14 @@ export class EngineList {
     return engines;
   }
 
-  async #stateOf(name: EngineName): Promise<EngineState> {
+  async #stateOf(name: EngineName, until: number): Promise<EngineState> {
     const declaration = ENGINES[name];
     const { title, program, capabilities, modelNames = [] } = declaration;
     const usual = this.#usual;
     return {
       ...{ name, title, isDefault: name === usual, takesProgram: program.is === "any" },
       programs:
-        program.is === "ours" ? [await this.#own(name, program.signIn)] : await this.#programsOf(name),
+        program.is === "ours" ? [await this.#own(name, program.signIn)] : await this.#programsOf(name, until),
       ...abilitiesOf(declaration),
       params: Object.keys(capabilities.params ?? {}) as ParamName[],
       modes: [...(capabilities.modes?.names ?? [])],
@@ -79,10 +81,10 @@ export class EngineList {
     };
   }
 
-  async #programsOf(name: EngineName): Promise<EngineProgramState[]> {
+  async #programsOf(name: EngineName, until: number): Promise<EngineProgramState[]> {
     const states: EngineProgramState[] = [];
     // One after the other: the programs of all engines at once are enough for a small machine.
-    for (const wanted of this.#wantedOf(name)) states.push(await this.#lookAt(wanted));
+    for (const wanted of this.#wantedOf(name)) states.push(await this.#lookAt(wanted, until));
     return states;
   }
 
@@ -104,7 +106,7 @@ export class EngineList {
     ];
   }
 
-  async #lookAt({ name, args, known }: Wanted): Promise<EngineProgramState> {
+  async #lookAt({ name, args, known }: Wanted, until: number): Promise<EngineProgramState> {
     const { threadEnv } = this.#options;
     const path = findProgram(name, threadEnv["PATH"] ?? "");
     const state = {
@@ -113,6 +115,8 @@ export class EngineList {
       ...{ install: known?.install ?? null, signIn: known?.signIn?.how ?? null },
     };
     if (path === undefined || known === undefined || this.#isInThreadDir(path)) return state;
+    if (this.#options.now() >= until)
+      return { ...state, problem: "it was not asked, since others took too long to answer" };
     const { version, fault } = await lookAtProgram({ program: name, args }, known, threadEnv);
     if (fault) return { ...state, version: version ?? null, problem: fault.says };
     const isSignedIn = known.signIn && (await findSignedIn(path, known.signIn, threadEnv));
