@@ -52,8 +52,7 @@ export class MainAgents {
       const known = store.spoken.findMain(name);
       const thread = known === undefined ? undefined : store.threads.find(known);
       if (thread && !thread.isMade) throw new AppError("unavailable", "Its agent is being made.");
-      if (thread && isOpen(thread.status))
-        return { threadId: this.#withHome(thread.threadId, channelId), name };
+      if (thread && isOpen(thread.status)) return { threadId: thread.threadId, name };
       if (thread)
         throw new AppError(
           "thread_ended",
@@ -100,22 +99,12 @@ export class MainAgents {
     const request: CreateRequest = {
       ...{ threadId, type: "agent", dir, command: "", title: name, cols: 80, rows: 24 },
       ...{ agent: { ...config, engine: chosen }, createdBy: by },
+      // Its own Discord thread, for asks and failures, is below the channel in which somebody wrote first.
+      home: { parentId: id },
     };
     // Before it is there: one that is not noted would be made a second time. What is noted and not there is made anew.
     store.spoken.setMain(name, threadId);
     await creation.create(request);
-    return this.#withHome(threadId, id);
-  }
-
-  /** Its own Discord thread, for asks and failures, is below the channel in which somebody wrote first. */
-  #withHome(threadId: ThreadId, channelId: DiscordId): ThreadId {
-    const { homes, transaction } = this.#options.store;
-    if (homes.find(threadId)) return threadId;
-    transaction(() => {
-      homes.want(threadId);
-      homes.setParent(threadId, channelId);
-    });
-    homes.tellHomeless();
     return threadId;
   }
 }

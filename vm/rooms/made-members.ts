@@ -41,27 +41,14 @@ export async function makeMember(
   });
   try {
     const request = await directives.applied({ ...asked, command: "" });
-    await creation.create({ ...request, createdBy: by });
+    const home = channelId === undefined ? undefined : { parentId: channelId };
+    await creation.create({ ...request, home, createdBy: by });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const message = error.message.replace(/^agent\.(?=directive|inputs)/, `${field}.`);
     throw new AppError(error.code, message, { cause: error });
   }
-  if (channelId !== undefined) wantHome(store, threadId, channelId);
   return threadId;
-}
-
-/** The relay makes a thread's Discord thread in this channel. */
-export function wantHome(
-  { homes, transaction }: Pick<Store, "homes" | "transaction">,
-  threadId: ThreadId,
-  channelId: DiscordId,
-): void {
-  transaction(() => {
-    homes.want(threadId);
-    homes.setParent(threadId, channelId);
-  });
-  homes.tellHomeless();
 }
 
 /** `review-1`, or the next that no thread has. */

@@ -23,7 +23,7 @@ import type { RoomMember } from "../store/rooms.ts";
 import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
 import { describeRoom } from "./describe.ts";
 import type { RoomDriver } from "./driver.ts";
-import { type Making, type MakingOptions, makeMember, wantHome } from "./made-members.ts";
+import { type Making, type MakingOptions, makeMember } from "./made-members.ts";
 import { type MembersOptions, memberOf, memberThread } from "./new-members.ts";
 import { namedIn, whyNoText } from "./turns.ts";
 
@@ -68,6 +68,7 @@ export class Rooms {
     const { creation, driver } = this.#options;
     const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
     const { channelId = channelOfHome(home) } = asked;
+    const below = channelId === undefined ? undefined : { parentId: channelId };
     checkLead(protocol, lead);
     const made: ThreadId[] = [];
     try {
@@ -85,14 +86,13 @@ export class Rooms {
       await creation.create({
         ...{ threadId, type: "room", dir, command, cols: DEFAULT_COLS, rows: DEFAULT_ROWS, createdBy: by },
         title: title ?? first.map(({ name }) => name).join(", "),
-        ...(home !== undefined && { home }),
+        home: home ?? below,
         room: { protocol, lead: leadName, maxTurns, maxUsd, turnSeconds, members: first },
       });
     } catch (error) {
       for (const id of made) await this.#options.kill(id, by);
       throw error;
     }
-    if (home === undefined && channelId !== undefined) wantHome(this.#options.store, threadId, channelId);
     if (maxUsd === null) this.#note(threadId, "This room has no cap of money.");
     return this.get(threadId);
   }

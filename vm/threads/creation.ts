@@ -102,7 +102,8 @@ export class Creation {
         creating.delete(threadId);
       }
       budgets.sayNotHeld({ threadId, marker }, budget);
-      if (request.home === "discord") store.homes.tellHomeless();
+      if (request.home !== undefined && homes.findDiscordId(threadId) === undefined)
+        store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };
     });

@@ -21,6 +21,9 @@ import {
 import { lazy } from "../../shared/lazy.ts";
 import type { Store } from "../store/store.ts";
 
+/** As a caller asks for it, or below a channel, where the relay makes it. */
+export type FirstHome = NewHome | { parentId: DiscordId };
+
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
 
 /** By the threads' own ids. */
@@ -108,18 +111,19 @@ export class Homes {
   }
 
   /** @throws AppError `thread_exists` if a new thread's id, or its Discord thread's, leads to another thread. */
-  checkNew(threadId: ThreadId, home: NewHome | undefined): void {
+  checkNew(threadId: ThreadId, home: FirstHome | undefined): void {
     const isOthers = (name: string) => ![undefined, threadId].includes(this.#findOwner(name));
     if (isOthers(threadId)) throw isTaken(threadId);
-    if (typeof home === "object" && isOthers(home.channelId)) throw isTaken(home.channelId);
+    if (typeof home === "object" && "channelId" in home && isOthers(home.channelId))
+      throw isTaken(home.channelId);
   }
 
   /** Within the transaction that stores a new thread. */
-  begin(threadId: ThreadId, home: NewHome): void {
+  begin(threadId: ThreadId, home: FirstHome): void {
     const { homes } = this.#store;
     homes.want(threadId);
     if (home === "discord") return;
-    homes.setChannel(threadId, home.channelId);
+    if ("channelId" in home) homes.setChannel(threadId, home.channelId);
     if (home.parentId !== undefined) homes.setParent(threadId, home.parentId);
   }
 

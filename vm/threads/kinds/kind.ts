@@ -18,11 +18,13 @@ import type { NewRoomMember, NewRoomRow } from "../../store/rooms.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
+import type { FirstHome } from "../homes.ts";
 
 type Asked = z.output<typeof createRequestSchema>;
 
 /** With what has been prepared for it. A thread with an origin may begin without a command. */
-export type CreateRequest = Omit<Asked, "agent"> & {
+export type CreateRequest = Omit<Asked, "agent" | "home"> & {
+  home?: FirstHome | undefined;
   /** Its directive has been found, and all that it says stands in the other fields. */
   agent?:
     | (Omit<NonNullable<Asked["agent"]>, "directive" | "inputs"> & { directive?: DirectiveRef | undefined })
