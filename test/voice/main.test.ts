@@ -1,11 +1,11 @@
 /** A channel that one agent hears: what people write goes to it, and nothing reaches Discord but what it says. */
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { Vm } from "../../relay/sidecar/vm.ts";
 import { STAND_IN_CONFIG, script, transcriptOf } from "../support/agents.ts";
+import { makeFolder } from "../support/folders.ts";
 import { aDiscordId } from "../support/ids.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { refusal } from "../support/threads.ts";
@@ -13,10 +13,10 @@ import { until } from "../support/wait.ts";
 
 let all: Everything;
 let ops: string;
+const folder = makeFolder();
 const vm = () => new Vm(all.sidecar.client);
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tmx-prompt-"));
-  const mainPromptFile = join(folder, "prompt.md");
+  const mainPromptFile = join(folder.path, "prompt.md");
   writeFileSync(mainPromptFile, "Be brief, whoever asks.\n");
   all = await startEverything({
     vm: { ...STAND_IN_CONFIG, mainPromptFile },
@@ -32,7 +32,10 @@ beforeAll(async () => {
     (await vm().channels.list()).channels.some(({ id, name }) => id === ops && name === "ops"),
   );
 });
-afterAll(() => all?.close());
+afterAll(async () => {
+  await all?.close();
+  folder.remove();
+});
 
 const tool = (name: string, input: Record<string, unknown>): Round => ({
   tools: [{ name: `mcp__threadmux__${name}`, input }],
