@@ -2,9 +2,13 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { MemoryClient } from "../../shared/memory-client.ts";
+import { PeopleClient } from "../../shared/people-client.ts";
+import type { Role } from "../../shared/rights.ts";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { aDiscordId } from "../support/ids.ts";
 import { callTool } from "../support/mcp.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilValue } from "../support/wait.ts";
@@ -77,6 +81,29 @@ test("a person finds both, memories first", async () => {
   expect(found.hits.map(({ path }) => path)).toContain("threads/shop/transcript.jsonl");
   const only = await memory.search({ query: "xylophone", where: "memory", dir: "shop" });
   expect(only.hits).toEqual([]);
+});
+
+// Promise: S1
+test("who is a viewer in all channels and a guest in one finds nothing of what is said in that one", async () => {
+  const vera = aDiscordId("500000000000000001");
+  const secret = aDiscordId("500000000000000002");
+  const home = { channelId: "500000000000000003", parentId: secret };
+  await openAgent(sidecar, "vault", script("Hello", { text: "The word is theremin." }), { home });
+  await untilStatus(sidecar, "vault", "idle");
+  const give = (channelId: typeof secret | null, role: Role) =>
+    new PeopleClient(sidecar.client).setRole({ kind: "user", id: vera, channelId, role });
+  const search = async (client: SidecarClient) =>
+    (await new MemoryClient(client).search({ query: "theremin", where: "transcripts" })).hits.length;
+  const asVera = sidecar.as(vera);
+  await untilValue(
+    "the word to be found",
+    () => search(sidecar.client),
+    (count) => count > 0,
+  );
+  await give(null, "viewer");
+  expect(await search(asVera)).toBeGreaterThan(0);
+  await give(secret, "guest");
+  expect(await search(asVera)).toBe(0);
 });
 
 test("what is withdrawn, forgotten or edited by hand is found as it is now", async () => {

@@ -1,8 +1,6 @@
 /** The tools by which an agent keeps things for later conversations, and finds them again. */
 import * as z from "zod";
-import { parsePrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
-import type { People } from "../callers/people.ts";
 import type { AgentMemory } from "../memory/agent-memory.ts";
 import type { MemorySearch } from "../memory/search.ts";
 import type { Children } from "./children.ts";
@@ -48,10 +46,9 @@ interface MemoryToolsOptions {
   memorySearch: MemorySearch;
   agents: Agents;
   children: Children;
-  people: People;
 }
 
-export function memoryTools({ memory, memorySearch, agents, children, people }: MemoryToolsOptions): Tool[] {
+export function memoryTools({ memory, memorySearch, agents, children }: MemoryToolsOptions): Tool[] {
   return [
     {
       name: "memory_search",
@@ -63,8 +60,7 @@ export function memoryTools({ memory, memorySearch, agents, children, people }: 
         const { query, where } = search.parse(input);
         const fold = await agents.foldNow(threadId);
         const family = children.familyOf(threadId);
-        const mayOpenAll = (asker: string) => people.may(parsePrincipal(asker), "read", undefined);
-        return memorySearch.ofAgent(threadId, { query, where, family, fold, mayOpenAll });
+        return memorySearch.ofAgent(threadId, { query, where, family, fold });
       },
     },
     {

@@ -6,8 +6,10 @@ import { quotedLines } from "../../shared/outside-text.ts";
 import { isHuman, type Principal, parsePrincipal } from "../../shared/principal.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
+import type { People } from "../callers/people.ts";
 import type { Hit, Scope } from "../store/search-index.ts";
 import type { Store } from "../store/store.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { AgentMemory } from "./agent-memory.ts";
 import type { MemoryIndex } from "./memory-index.ts";
 
@@ -23,6 +25,8 @@ export interface MemorySearchOptions {
   memory: AgentMemory;
   index: MemoryIndex;
   marks: Pick<Marks, "findSpread">;
+  people: Pick<People, "may" | "filterReadable">;
+  homes: Pick<Homes, "channelsOf">;
 }
 
 export interface AgentSearch {
@@ -32,8 +36,6 @@ export interface AgentSearch {
   family: readonly ThreadId[];
   /** The fold of the agent's transcript. */
   fold: ThreadFold;
-  /** Whether somebody may open all threads. */
-  mayOpenAll: (asker: string) => boolean;
 }
 
 export class MemorySearch {
@@ -44,7 +46,8 @@ export class MemorySearch {
   }
 
   /**
-   * For people, who may open all. What agents that speak with a tool write for themselves is not told in Discord.
+   * For people: somebody in Discord finds what is said in threads that they may read. What agents that speak with a tool
+   * write for themselves is not told in Discord.
    * @param folder of one memory alone
    * @throws AppError `unavailable`, `rate_limited`
    */
@@ -58,7 +61,7 @@ export class MemorySearch {
     const names = folder === undefined ? null : this.#namesIn([folder]);
     if (where !== "transcripts") scopes.push({ kind: "memory", keys: names });
     if (where !== "memory" && folder === undefined)
-      scopes.push({ kind: "thread", keys: by.kind === "person" ? this.#withoutPrivate() : null });
+      scopes.push({ kind: "thread", keys: by.kind === "person" ? this.#openTo(by) : null });
     const { hits, docCount, behindBytes } = await this.#options.index.search({ query, scopes, limit });
     return { hits: hits.map((hit) => this.#told(hit)), filesSearched: docCount, isBehind: behindBytes > 0 };
   }
@@ -68,10 +71,7 @@ export class MemorySearch {
    * it now could open, if it asks for that. A thread that text from outside has got into is found by itself alone.
    * @returns what the model is told
    */
-  async ofAgent(
-    threadId: ThreadId,
-    { query, where, family, fold, mayOpenAll }: AgentSearch,
-  ): Promise<string> {
+  async ofAgent(threadId: ThreadId, { query, where, family, fold }: AgentSearch): Promise<string> {
     const owners = this.#options.memory.ownersOf(threadId);
     const scopes: Scope[] = [];
     if (where === "memory" || where === "all")
@@ -79,9 +79,10 @@ export class MemorySearch {
     if (where === "transcripts" || where === "all")
       scopes.push({ kind: "thread", keys: family.filter((one) => one === threadId || !this.#isClosed(one)) });
     if (where === "others") {
-      if (!askedByWhoMay(fold, mayOpenAll))
+      const askers = askersOf(fold);
+      if (askers.length === 0 || !askers.every((asker) => this.#mayOpenOthers(asker)))
         return "Others' transcripts are searched only while a person who may open them asks you; nothing was searched.";
-      scopes.push({ kind: "thread", keys: this.#others(family) });
+      scopes.push({ kind: "thread", keys: this.#others(family, askers) });
     }
     const found = await this.#options.index.search({ query, scopes, limit: MAX_HITS });
     const { docCount, behindBytes } = found;
@@ -116,20 +117,31 @@ export class MemorySearch {
     );
   }
 
-  #others(family: readonly ThreadId[]): string[] {
+  #mayOpenOthers(asker: Principal): boolean {
+    return isHuman(asker) && this.#options.people.may(asker, "read", undefined);
+  }
+
+  /** Those that each of the people may read who ask. */
+  #others(family: readonly ThreadId[], askers: readonly Principal[]): string[] {
     const own = new Set(family);
-    return this.#options.store.threads
-      .list("all")
-      .map(({ threadId }) => threadId)
+    return this.#readableBy(askers)
       .filter((threadId) => !own.has(threadId) && this.#options.folders.exists(threadId))
       .filter((threadId) => !this.#isClosed(threadId));
   }
 
   /** @returns null if all threads may be looked through */
-  #withoutPrivate(): string[] | null {
-    const ids = this.#options.store.threads.list("all").map(({ threadId }) => threadId);
-    const open = ids.filter((threadId) => !this.#isPrivate(threadId));
-    return open.length === ids.length ? null : open;
+  #openTo(by: Principal): string[] | null {
+    const open = this.#readableBy([by]).filter((threadId) => !this.#isPrivate(threadId));
+    return open.length === this.#options.store.threads.list("all").length ? null : open;
+  }
+
+  /** Who may read in all channels may be less in one of them. */
+  #readableBy(principals: readonly Principal[]): ThreadId[] {
+    const { store, people, homes } = this.#options;
+    const channelOf = homes.channelsOf();
+    const readable = (threads: readonly { threadId: ThreadId }[], by: Principal) =>
+      people.filterReadable(by, threads, channelOf);
+    return principals.reduce(readable, store.threads.list("all")).map(({ threadId }) => threadId);
   }
 
   /** The scopes are chosen by what is known then: text from outside may have got in since, and been indexed. */
@@ -158,9 +170,9 @@ export class MemorySearch {
   }
 }
 
-/** Whether the turn that runs was begun by people alone, each of whom may open all threads. */
-function askedByWhoMay(fold: ThreadFold, mayOpenAll: (asker: string) => boolean): boolean {
-  if (fold.marked || (fold.hops ?? 0) > 0) return false;
-  const askers = fold.deliveries.flatMap(({ messages }) => messages.map(({ source }) => source));
-  return askers.length > 0 && askers.every((source) => isHuman(parsePrincipal(source)) && mayOpenAll(source));
+/** Lists who began the turn that runs; nobody if text from outside, or another agent, has a part in it. */
+function askersOf(fold: ThreadFold): Principal[] {
+  if (fold.marked || (fold.hops ?? 0) > 0) return [];
+  const sources = fold.deliveries.flatMap(({ messages }) => messages.map(({ source }) => source));
+  return [...new Set(sources)].map(parsePrincipal);
 }

@@ -172,7 +172,7 @@ function toolsOf(
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
     messageTool({ ...operations, isFor: (threadId) => !hasVoice(threadId) }),
-    ...memoryTools({ ...operations, people: peopleOf(store) }),
+    ...memoryTools(operations),
     reportTool({ store, news }),
     ...agentJobTools({ ...operations, store, jobs, now }),
     ...voiceTools({ ...operations, isFor: hasVoice, keepFile: makeKeepFile({ ...operations, state }) }),

@@ -161,7 +161,10 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     children,
     childEnds: new ChildEnds({ ...common, agents, children, marks }),
     memory,
-    memorySearch: new MemorySearch({ ...common, memory, marks, index: common.memoryIndex }),
+    memorySearch: new MemorySearch({
+      ...{ ...common, memory, marks, index: common.memoryIndex },
+      people: peopleOf(common.store),
+    }),
     peopleMemory: new PeopleMemory({
       ...common,
       stateDir: common.folders.state,
