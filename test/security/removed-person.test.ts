@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentTalk, bash } from "../support/agent-talk.ts";
 import { STAND_IN_CONFIG, script, wordsOf } from "../support/agents.ts";
 import { callAs } from "../support/call-as.ts";
+import { callTool } from "../support/mcp.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
 
@@ -76,4 +77,31 @@ test("asks stay open for others, what the person writes and presses is refused, 
   );
   expect(existsSync(join(all.sidecar.reposDir, "ran"))).toBe(false);
   expect(await wordsOf(all.sidecar, threadId)).toEqual(["Built."]);
+});
+
+// Promise: S1
+test("an agent that a job of theirs has made uses no tool for them any more", async () => {
+  await give(ada, "maker");
+  const prompt = script("Look", { text: "Looked." });
+  const job = {
+    name: "look",
+    when: { type: "words", words: "every 1d" },
+    what: { type: "agent", dir: ".", prompt },
+  };
+  expect(await call(ada, "POST", "/jobs", job)).toMatchObject({ status: 201 });
+  const { run } = (await call(ada, "POST", "/jobs/look/run", {})).body;
+  const threadId = String(run);
+  await until(
+    "its run",
+    async () => (await call(undefined, "GET", `/thread/${threadId}`)).body["status"] === "idle",
+  );
+  let calls = 0;
+  const spawn = () =>
+    callTool(all.sidecar, {
+      ...{ threadId, name: "spawn_thread", callId: `call-${++calls}` },
+      input: { prompt: script("Work", { text: "Done." }), mode: "async" },
+    });
+  expect(await spawn()).toContain("Started");
+  await give(ada, null);
+  expect(await spawn()).toContain("Refused to the person who began this thread");
 });

@@ -17,9 +17,12 @@ interface Rows {
 
 export interface PeopleOptions {
   table: Rows;
-  /** Who made a thread; undefined if it is nobody's, or not there any more. */
-  findMaker: (threadId: string) => Principal | undefined;
+  /** Who made the thread or the job that acts; undefined if it is nobody's, or not there any more. */
+  findMaker: (of: Made) => Principal | undefined;
 }
+
+/** Somebody who acts for whoever made it: an agent, or a job whose run made an agent. */
+type Made = Extract<Principal, { kind: "thread" | "job" }>;
 
 /** An agent's family is never so deep. */
 const MAX_DEPTH = 100;
@@ -29,13 +32,16 @@ export function peopleOf({
   people,
   spoken,
   threads,
+  jobs,
 }: {
   people: Rows;
   spoken: { isMain(threadId: ThreadId): boolean };
   threads: { find(threadId: ThreadId): { createdBy: Principal } | undefined };
+  jobs: { find(name: string): { createdBy: Principal } | undefined };
 }): People {
-  const findMaker = (threadId: string) => {
-    const id = knownThreadId.parse(threadId);
+  const findMaker = (of: Made) => {
+    if (of.kind === "job") return jobs.find(of.name)?.createdBy;
+    const id = knownThreadId.parse(of.threadId);
     // An agent that hears channels is theirs, whoever wrote first; its calls are judged by those who write now.
     return spoken.isMain(id) ? undefined : threads.find(id)?.createdBy;
   };
@@ -50,7 +56,8 @@ export class People {
   }
 
   /**
-   * Whether somebody may do something. Who is no person may; an agent may what the person may who made its thread.
+   * Whether somebody may do something. Who is no person may; an agent may what the person may who made its thread, or
+   * the job that made it.
    * @param channelId undefined: in no channel that is known, so roles in all channels count alone
    */
   may(principal: Principal, right: Right, channelId: string | undefined): boolean {
@@ -132,8 +139,8 @@ export class People {
 
   #personOf(principal: Principal): string | undefined {
     let one: Principal | undefined = principal;
-    for (let depth = 0; one?.kind === "thread" && depth < MAX_DEPTH; depth++)
-      one = this.#options.findMaker(one.threadId);
+    for (let depth = 0; (one?.kind === "thread" || one?.kind === "job") && depth < MAX_DEPTH; depth++)
+      one = this.#options.findMaker(one);
     return one?.kind === "person" ? one.discordId : undefined;
   }
 
