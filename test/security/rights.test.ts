@@ -204,6 +204,16 @@ test("command, settings and roles: the sidecar has the last word on /here", asyn
   await give({ id: people.nobody, role: null, channelId: open });
 });
 
+// Promise: S1
+test("completion: the values of /here are told to whoever may set them, and to nobody else", async () => {
+  const { driver } = all.discord;
+  const told = async (_: Role, person: string) =>
+    (await driver.autocomplete(person, channelId, "here", {}, "engine")).length > 0;
+  expect(await table(told)).toEqual(cells("settings"));
+  // Memory is in no channel: who may look at this channel alone is told no file of it, and that is no error.
+  expect(await driver.autocomplete(people.viewer, channelId, "memory show", {}, "file")).toEqual([]);
+});
+
 const M = "123456789012345678";
 const BUTTONS: [string, string][] = [
   ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:both:1", "worktree-keep"].map(

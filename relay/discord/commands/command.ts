@@ -67,12 +67,12 @@ export function tellWait(
   };
 }
 
-/** The thread that the command was used in. @throws AppError */
+/** The thread that the command was used in, in the name of who used it. @throws AppError */
 export function threadHere(interaction: ChatInputCommandInteraction, threads: Threads): VmThread {
-  return liveThreadHere(interaction, threads).vm;
+  return liveThreadHere(interaction, threads).vm.as(interaction.user.id);
 }
 
-/** As {@link threadHere}. */
+/** As {@link threadHere}, as the relay shows it. */
 export function liveThreadHere(interaction: ChatInputCommandInteraction, threads: Threads): LiveThread {
   const thread = threads.find(placeOf(interaction));
   if (thread) return thread;

@@ -25,11 +25,20 @@ const PARTS_OF_THREADS = new Set(["model", "branch"]);
 /** Discord takes an answer for 3 s. */
 const ENGINES_MS = 2_000;
 
-/** The choices for the option that is being typed. */
+/** The choices for the option that is being typed; none if the sidecar refuses to tell the person any. */
 export async function completions(
   interaction: AutocompleteInteraction,
   context: CommandContext,
 ): Promise<{ name: string; value: string }[]> {
+  try {
+    return await choicesFor(interaction, context);
+  } catch (error) {
+    if (error instanceof AppError) return [];
+    throw error;
+  }
+}
+
+async function choicesFor(interaction: AutocompleteInteraction, context: CommandContext) {
   const { name, value } = interaction.options.getFocused(true);
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;

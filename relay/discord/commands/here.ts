@@ -71,7 +71,8 @@ definition.addBooleanOption((option) =>
 
 export const here: Command = {
   definition: definition.toJSON(),
-  right: "read",
+  // Values are completed for people who may set them: directories are other channels' too.
+  right: (interaction) => (interaction.isAutocomplete() ? "settings" : "read"),
   isPrivate: true,
   run: async (interaction, context) => {
     const channelId = channelOf(interaction, context.threads);

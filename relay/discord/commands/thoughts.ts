@@ -17,7 +17,7 @@ export const thoughts: Command = {
   isPrivate: true,
   run: async (interaction, { threads, vm, access }) => {
     const userId = interaction.user.id;
-    const thread = threadHere(interaction, threads).as(userId);
+    const thread = threadHere(interaction, threads);
     const { threadId, number, voice } = await thread.get();
     if (voice !== "message")
       throw new AppError("unsupported", "What this thread's agent writes is shown in its thread.");
