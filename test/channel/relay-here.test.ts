@@ -38,7 +38,7 @@ test("two presses make a project of a new channel", async () => {
   const shop = made("shop");
   const asked = await here(shop);
   expect(asked).toMatchObject({ isEphemeral: true, content: expect.stringContaining("is not served yet") });
-  expect(labels(asked)).toEqual([".", "infra", "shop", "shop/till"]);
+  expect(labels(asked)).toEqual(["all of them (.)", "infra", "shop", "shop/till"]);
   const press = async (label: string, words: string) => {
     const { id, buttons } = driver.ephemerals(all.you).find((one) => one.id === asked.id) ?? asked;
     driver.press(all.you, id, buttons.find((button) => button.label === label)?.customId ?? "");

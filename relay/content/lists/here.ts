@@ -78,9 +78,10 @@ function unserved({
     shown.length === 0
       ? "There is no directory below the sidecar's `REPOS_DIR` yet; `/here dir:.` takes that itself."
       : `Which directory is it about?${shown.length < dirs.length ? " `/here dir:` completes the others." : ""}`;
-  const buttons = shown.flatMap(({ dir, branch, dirty }) =>
-    hereDir.buttons({ channelId, dir }, clip(directoryChoice(dir, branch, dirty === true), 80), "secondary"),
-  );
+  const buttons = shown.flatMap(({ dir, branch, dirty }) => {
+    const name = directoryChoice(dir === "." ? "all of them (.)" : dir, branch, dirty === true);
+    return hereDir.buttons({ channelId, dir }, clip(name, 80), "secondary");
+  });
   return { content: [...head, hint].join("\n"), buttons };
 }
 
