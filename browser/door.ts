@@ -4,7 +4,6 @@
  */
 import { rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import type { BrowserOp } from "../shared/browser/ops.ts";
 import { OUTCOME_UNKNOWN } from "../shared/browser/spec.ts";
 import { type DoorCall, type DoorReply, doorCallSchema } from "../shared/browser/state.ts";
 
@@ -16,8 +15,8 @@ const GREETING = "\n";
 /** The number of the newest inputs whose answers the door keeps, by their ids. */
 const KEPT_INPUTS = 200;
 
-/** Does something, and answers by `waitMs` at the latest. It never rejects. */
-type Perform = (op: BrowserOp, waitMs: number) => Promise<DoorReply>;
+/** Does something, and answers soon after `waitMs` at the latest. It never rejects. */
+type Perform = (call: DoorCall) => Promise<DoorReply>;
 
 /**
  * @param path short enough for a socket: relative to the working directory
@@ -42,12 +41,13 @@ class Once {
     this.#perform = perform;
   }
 
-  run({ op, waitMs, input }: DoorCall): Promise<DoorReply> {
-    if (input === undefined) return this.#perform(op, waitMs);
+  run(call: DoorCall): Promise<DoorReply> {
+    const { input } = call;
+    if (input === undefined) return this.#perform(call);
     const known = this.#replies.get(input.id);
     if (known) return known;
     if (input.isRepeat) return Promise.resolve({ error: OUTCOME_UNKNOWN, code: "unknown_outcome" });
-    const reply = this.#perform(op, waitMs);
+    const reply = this.#perform(call);
     this.#replies.set(input.id, reply);
     const [oldest] = this.#replies.keys();
     if (this.#replies.size > KEPT_INPUTS && oldest !== undefined) this.#replies.delete(oldest);

@@ -38,7 +38,7 @@ async function main(): Promise<void> {
       env: process.env,
       now: Date.now,
     });
-    await openDoor(BROWSER_FILES.door, (op, waitMs) => session.act(op, waitMs));
+    await openDoor(BROWSER_FILES.door, (call) => session.answer(call));
     await session.run(stop.signal).catch((error: unknown) => {
       shown.set({ status: "failed", note: errorText(error) });
       throw error;

@@ -5,10 +5,11 @@
  */
 import type { CDPSession } from "playwright-core";
 import * as z from "zod";
+import { MAX_TEXT_CHARACTERS, type PageText, pageTextSchema } from "../shared/browser/page-text.ts";
 import { MAX_MARKS, VIEW } from "../shared/browser/spec.ts";
 import { markSchema } from "../shared/browser/state.ts";
 import { withDeadline } from "../shared/lifecycle.ts";
-import { FIND_SCRIPT, LOCATE_SCRIPT } from "./page-scripts.ts";
+import { FIND_SCRIPT, LOCATE_SCRIPT, TEXT_SCRIPT } from "./page-scripts.ts";
 
 const WORLD = "threadmux";
 /** A page that does not answer for so long is at work. */
@@ -62,6 +63,11 @@ export class Marks {
     return locatedSchema.parse(
       await this.#run(LOCATE_SCRIPT, { picture, index: number - 1, typed: typed ?? null }),
     );
+  }
+
+  /** The page's text, from this character on. @throws Error if the page does not answer */
+  async readText(from: number): Promise<PageText> {
+    return pageTextSchema.parse(await this.#run(TEXT_SCRIPT, { from, max: MAX_TEXT_CHARACTERS }));
   }
 
   async #run(script: string, input: unknown): Promise<unknown> {

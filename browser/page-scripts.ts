@@ -127,3 +127,10 @@ export const LOCATE_SCRIPT = `function ({ picture, index, typed }) {
   if (typed !== null && isField && element.select) { element.focus(); element.select(); }
   return { x: free[0], y: free[1], isField };
 }`;
+
+/** Reads a part of the text that the page shows. */
+export const TEXT_SCRIPT = `function ({ from, max }) {
+  const root = document.body || document.documentElement;
+  const all = root ? (root.innerText === undefined ? root.textContent : root.innerText) || "" : "";
+  return { text: all.slice(from, from + max), length: all.length };
+}`;

@@ -3,10 +3,10 @@ import type { BrowserContext } from "playwright-core";
 import { OpenedHosts } from "../shared/browser/hosts.ts";
 import type { BrowserOp } from "../shared/browser/ops.ts";
 import type { BrowserSpec } from "../shared/browser/spec.ts";
-import type { DoorReply } from "../shared/browser/state.ts";
+import type { DoorCall, DoorReply } from "../shared/browser/state.ts";
 import { formatMemory } from "../shared/budget.ts";
 import { AppError, errorText } from "../shared/errors.ts";
-import { KeyedQueue, pause } from "../shared/lifecycle.ts";
+import { KeyedQueue, pause, withDeadline } from "../shared/lifecycle.ts";
 import { endChromium, type startChromium } from "./chromium.ts";
 import { Downloads } from "./downloads.ts";
 import { Looks } from "./looks.ts";
@@ -24,6 +24,7 @@ const WATCHED_MS = 20_000;
 /** After this time without use a page's scripts stand still. */
 const AWAKE_MS = 60_000;
 const MEMORY_MS = 2_000;
+const TEXT_MS = 5_000;
 const MAX_WAITING = 4;
 /** A window that a page opens so soon after somebody did something is what they wanted to see. */
 const MEANT_MS = 5_000;
@@ -88,6 +89,16 @@ export class Session {
     } finally {
       proxy.close();
     }
+  }
+
+  /** As {@link act}, with the page's text if it was asked for and the page gives it. */
+  async answer({ op, waitMs, textFrom }: DoorCall): Promise<DoorReply> {
+    const reply = await this.act(op, waitMs);
+    if (textFrom === undefined || "error" in reply || reply.state.status !== "ready") return reply;
+    const reading = this.#tab?.marks.readText(textFrom);
+    if (!reading) return reply;
+    const text = await withDeadline(reading, TEXT_MS, "the page's text").catch(() => undefined); // it is at work, or gone
+    return text ? { ...reply, text } : reply;
   }
 
   /** Never rejects. What is found out after `waitMs` is told by the state. */

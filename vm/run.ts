@@ -106,6 +106,8 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.memory.recover();
     operations.follows.recover();
     operations.childEnds.recover();
+    operations.agentBrowsers.start();
+    releasers.add("agents' browsers", () => operations.agentBrowsers.close());
     startRooms(common, operations, releasers);
     startAskFiles(common, operations, releasers);
     startProjectFiles(common, releasers);

@@ -1,7 +1,10 @@
 /** The tools that the sidecar offers to agents, each with the engine's tool as which people are asked about it. */
 
-/** `nothing`: nobody is asked. A tool that runs commands is asked about as `Bash`, one that changes files as `Write`. */
-type AskedAs = "nothing" | "Bash" | "Write";
+/**
+ * `nothing`: nobody is asked. A tool that runs commands is asked about as `Bash`, one that changes files as `Write`, one
+ * that sends something to the web as `WebFetch`.
+ */
+type AskedAs = "nothing" | "Bash" | "Write" | "WebFetch";
 
 const ASKED_AS = {
   message: "nothing",
@@ -21,6 +24,12 @@ const ASKED_AS = {
   job_add: "nothing",
   job_list: "nothing",
   job_remove: "nothing",
+  browser_open: "WebFetch",
+  browser_look: "nothing",
+  browser_click: "WebFetch",
+  browser_type: "WebFetch",
+  browser_go: "WebFetch",
+  browser_close: "nothing",
 } as const satisfies Record<string, AskedAs>;
 
 export type OurTool = keyof typeof ASKED_AS;

@@ -1,6 +1,7 @@
 /** What a browser shows: all that its messages, the console, the command line and agents draw from. */
 import * as z from "zod";
 import { browserOpSchema } from "./ops.ts";
+import { pageTextSchema } from "./page-text.ts";
 
 /** Something that can be clicked or typed into, with the number that it has on the picture. */
 export const markSchema = z.object({
@@ -53,12 +54,15 @@ export const doorCallSchema = z.object({
   waitMs: z.int().min(0).max(60_000),
   /** An input with an id is done once. `isRepeat`: the sidecar may have asked before, perhaps an earlier browser. */
   input: z.object({ id: z.string(), isRepeat: z.boolean() }).optional(),
+  /** The answer has the page's text too, from this character on. */
+  textFrom: z.int().min(0).optional(),
 });
 export type DoorCall = z.output<typeof doorCallSchema>;
 
 /** The answer of the browser's door. `unavailable`: nothing was done. */
 export const doorReplySchema = z.union([
-  z.object({ state: browserStateSchema }),
+  /** Without `text` nobody asked for it, or the page gave none. */
+  z.object({ state: browserStateSchema, text: pageTextSchema.optional() }),
   z.object({
     error: z.string(),
     code: z.enum(["invalid_request", "not_found", "unavailable", "unknown_outcome"]),

@@ -27,6 +27,7 @@ const DOORS = [
   "relay/threads/homes.ts",
   "vm/agents/folders.ts", // of a folder's name
   "vm/agents/inbox.ts",
+  "vm/browser/agents-own.ts", // ids of browsers that agents open
   "vm/browser/folders.ts", // of a folder's name
   "vm/callers/people.ts", // of a principal
   "vm/http/mcp-routes.ts",

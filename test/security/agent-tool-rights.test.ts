@@ -45,6 +45,18 @@ const forThread = (threadId: string): Call[] => [
   tool("message", { threadId, text: "Do it for me." }),
 ];
 
+/** People are asked about most of these, so they are called as an engine does once somebody has said yes. */
+const onTheWeb: Call[] = [
+  ...["http://169.254.169.254/latest", "http://localhost:1/", "file:///etc/passwd"].map((url) =>
+    tool("browser_open", { url }),
+  ),
+  tool("browser_look", {}),
+  tool("browser_click", { number: 1, picture: 1 }),
+  tool("browser_type", { text: "x" }),
+  tool("browser_go", { to: "back" }),
+  tool("browser_close", {}),
+];
+
 /** The results of a thread's calls, in order. */
 async function results(threadId: string): Promise<EventOf<"tool_call_update">[]> {
   const events = await transcriptOf(sidecar, threadId);
@@ -120,8 +132,14 @@ test("a parent and its children try each tool for more: refused, or a person is 
   for (const { threadId } of [{ threadId: "parent" }, ...spawned])
     expect((await transcriptOf(sidecar, threadId)).some(({ type }) => type === "file_sent")).toBe(false);
   expect(readFileSync(join(reposDir, "stranger", "plan.txt"), "utf8")).toBe("secret");
+  // Of another thread's browser nothing is seen, and none is opened within this machine.
+  for (const { name: called, input } of onTheWeb) {
+    const name = called.replace("mcp__threadmux__", "");
+    const said = await callTool(sidecar, { threadId: "parent", name, input, callId: JSON.stringify(input) });
+    expect(said).toMatch(/You have no open browser|BROWSER_HOSTS|must begin with http/);
+  }
   // Whoever adds a tool tries it here.
-  const names = new Set(all.map(({ name }) => name.replace("mcp__threadmux__", "")));
+  const names = new Set([...all, ...onTheWeb].map(({ name }) => name.replace("mcp__threadmux__", "")));
   expect(new Set(await listTools(sidecar, "parent"))).toEqual(names);
 });
 

@@ -444,6 +444,12 @@ test("MCP: an agent may what the person may who began it", async () => {
     ["jobs", "job_add", { name: "No" }],
     ["read", "job_list", {}],
     ["jobs", "job_remove", { name: "none" }],
+    ["run", "browser_open", { url: "" }],
+    ["read", "browser_look", { from: -1 }],
+    ["type", "browser_click", {}],
+    ["type", "browser_type", {}],
+    ["type", "browser_go", {}],
+    ["press", "browser_close", {}],
   ];
   const offered = await listTools(all.sidecar, agent);
   expect(offered.sort()).toEqual(tools.map(([, name]) => name).sort());

@@ -35,6 +35,7 @@ const PAGES: Readonly<Record<string, string>> = {
   "/wide": "<div style='width:30000px;height:30000px'>wide <a href='/'>home</a></div>",
   "/windows": `<script>for(let i=0;i<100;i++)window.open("/about")</script>
 <button style="width:1200px;height:700px" onclick="for(let i=0;i<100;i++)window.open('/about')">Open</button>`,
+  "/long": `<p>${"word ".repeat(4_000)}</p>`,
   "/many": Array.from({ length: 100_000 }, (_, i) => `<a href="/n${i}">link ${i}</a> `).join(""),
 };
 

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
-import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
+import { ENGINES, type EngineName, findEngine } from "../../shared/agent/engines/engines.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import type { Block } from "../../shared/agent/values.ts";
@@ -13,17 +13,18 @@ import { writeWhole } from "../../shared/whole-file.ts";
 import type { Outside } from "../threads/kinds/kind.ts";
 import type { AgentThread } from "./agent-thread.ts";
 
+/** Whether an engine asks before it acts, and takes back what it was allowed. @param name as a thread's configuration has it */
+export function canBeHeld(name: string | undefined): boolean {
+  const { asks, rules, modes } = findEngine(name)?.capabilities ?? {};
+  return asks === true && rules === true && modes !== undefined;
+}
+
 /**
- * Whether an engine's threads can be marked: it must ask before it acts, and take back what it was allowed.
+ * Whether an engine's threads can be marked.
  * @throws AppError `unsupported`
  */
 export function refuseUnmarkable(engine: EngineName, field: string): void {
-  const { asks, rules, modes } = ENGINES[engine].capabilities as {
-    asks?: boolean;
-    rules?: boolean;
-    modes?: object;
-  };
-  if (asks && rules && modes) return;
+  if (canBeHeld(engine)) return;
   throw new AppError(
     "unsupported",
     `${field}: the engine ${engine} can't be held to ask about everything, so text from outside does not reach it; leave it to the reader.`,

@@ -3,7 +3,6 @@
 import { isOpen, type ThreadStatus } from "../../shared/api.ts";
 import { hostOf, parseAddress, portOf } from "../../shared/browser/address.ts";
 import { OpenedHosts } from "../../shared/browser/hosts.ts";
-import type { BrowserOp } from "../../shared/browser/ops.ts";
 import { HostError, resolveHost } from "../../shared/browser/resolve.ts";
 import { browserShownSchema } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -22,10 +21,11 @@ import {
 import type { Program, Programs } from "../threads/programs.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
-import { callDoor, connectToDoor } from "./door.ts";
+import { findOpener } from "./agents-own.ts";
 import { findChromium, whyNoChromium } from "./find-chromium.ts";
 import type { BrowserFolders } from "./folders.ts";
 import { opOfKey, opOfText } from "./input-ops.ts";
+import { callOnce } from "./once.ts";
 import type { BrowserSettings } from "./settings.ts";
 
 /** For a thread without a budget. */
@@ -135,25 +135,9 @@ export class BrowserKind implements Kind {
     if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
     const op = "key" in input ? opOfKey(input.key) : opOfText(input.text, input.enter);
     if (op.do === "open") await this.checkHost(parseAddress(op.url));
-    await this.#tell(threadId, op, "inputId" in input ? input.inputId : undefined);
+    const inputId = "inputId" in input ? input.inputId : undefined;
+    await callOnce(this.#options, threadId, { op, waitMs: INPUT_WAIT_MS }, inputId);
     return { isHidden: false };
-  }
-
-  async #tell(threadId: ThreadId, op: BrowserOp, inputId: string | undefined): Promise<void> {
-    const { folders, store } = this.#options;
-    const socket = await connectToDoor(folders, threadId);
-    const call = { op, waitMs: INPUT_WAIT_MS };
-    if (inputId === undefined) return void (await callDoor(socket, call));
-    const isRepeat = store.inputs.find(threadId, inputId) !== undefined;
-    store.inputs.set(threadId, inputId, "sending");
-    try {
-      await callDoor(socket, { ...call, input: { id: inputId, isRepeat } });
-      store.inputs.set(threadId, inputId, "sent");
-    } catch (error) {
-      const isUnknown = error instanceof AppError && error.code === "unknown_outcome";
-      if (!isUnknown) store.inputs.remove(threadId, inputId); // nothing was done
-      throw error;
-    }
   }
 
   async asksForPaste(): Promise<boolean> {
@@ -215,9 +199,14 @@ export class BrowserKind implements Kind {
     }
   }
 
-  describe({ threadId }: StoredThread): KindDescription {
-    const state = this.#options.folders.findState(threadId);
-    return { ...NO_AGENT, browser: state ? browserShownSchema.parse(state) : null };
+  describe(thread: StoredThread): KindDescription {
+    const state = this.#options.folders.findState(thread.threadId);
+    const parentId = findOpener(thread);
+    return {
+      ...NO_AGENT,
+      browser: state ? browserShownSchema.parse(state) : null,
+      ...(parentId !== undefined && { parentId }),
+    };
   }
 
   diskBytes(threadId: ThreadId): Promise<number> {
@@ -250,10 +239,20 @@ export class BrowserKind implements Kind {
     return run + 1;
   }
 
+  /** Whether there is a Chromium. */
+  get isThere(): boolean {
+    return this.#findProgram() !== undefined;
+  }
+
+  #findProgram(): string | undefined {
+    const { settings, threadEnv } = this.#options;
+    return findChromium(settings.program, threadEnv["PATH"] ?? "");
+  }
+
   /** @throws AppError `unsupported` */
   #getProgram(): string {
-    const { settings, threadEnv } = this.#options;
-    const program = findChromium(settings.program, threadEnv["PATH"] ?? "");
+    const { settings } = this.#options;
+    const program = this.#findProgram();
     if (program !== undefined) return program;
     const why = whyNoChromium(settings.program);
     throw new AppError(

@@ -4,17 +4,20 @@ import type { BrowserOp } from "../../shared/browser/ops.ts";
 import type { BrowserState } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { threadEnded } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { BrowserKind } from "./browser-kind.ts";
-import { callDoor, connectToDoor } from "./door.ts";
+import type { BrowserAnswer } from "./door.ts";
 import type { BrowserFolders } from "./folders.ts";
+import { callOnce } from "./once.ts";
 
 /** For a page that answers. */
 const WAIT_MS = 10_000;
 
 export interface BrowsersOptions {
+  store: Pick<Store, "inputs">;
   threads: Threads;
   browserKind: BrowserKind;
   browserFolders: BrowserFolders;
@@ -32,11 +35,29 @@ export class Browsers {
    * @throws AppError `not_found`, `unsupported`, `thread_ended`, `invalid_request`, `unavailable`, `unknown_outcome`
    */
   async act(threadId: ThreadId, op: BrowserOp): Promise<BrowserState> {
-    const { browserKind, browserFolders } = this.#options;
+    return (await this.actAndRead(threadId, op, {})).state;
+  }
+
+  /**
+   * As {@link act}, for a reader of the page's text.
+   * @param inputId what comes again under it is not done again
+   * @param textFrom the answer has the page's text from this character on
+   */
+  async actAndRead(
+    threadId: ThreadId,
+    op: BrowserOp,
+    { inputId, textFrom }: { inputId?: string | undefined; textFrom?: number },
+  ): Promise<BrowserAnswer> {
+    const { store, browserKind, browserFolders: folders } = this.#options;
     const { status } = this.#get(threadId);
     if (status !== "running") throw threadEnded(threadId, browserKind.whyNoInput(status));
     if (op.do === "open") await browserKind.checkHost(parseAddress(op.url));
-    return callDoor(await connectToDoor(browserFolders, threadId), { op, waitMs: WAIT_MS });
+    return callOnce({ store, folders }, threadId, { op, waitMs: WAIT_MS, textFrom }, inputId);
+  }
+
+  /** Whether browsers can be opened: there is a Chromium. */
+  get isThere(): boolean {
+    return this.#options.browserKind.isThere;
   }
 
   /** @throws AppError `not_found`, `unsupported`, `unavailable` if it has shown nothing yet */

@@ -1,5 +1,6 @@
 /** Tells a thread's browser what to do. */
 import type { Socket } from "node:net";
+import type { PageText } from "../../shared/browser/page-text.ts";
 import { OUTCOME_UNKNOWN } from "../../shared/browser/spec.ts";
 import { type BrowserState, type DoorCall, doorReplySchema } from "../../shared/browser/state.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -10,6 +11,12 @@ import type { BrowserFolders } from "./folders.ts";
 /** Above what the browser itself waits for a page. */
 const SLACK_MS = 10_000;
 const GREETING_MS = 5_000;
+/** What a browser shows after it was told something; with the page's text, if that was asked for and is there. */
+export interface BrowserAnswer {
+  state: BrowserState;
+  text?: PageText | undefined;
+}
+
 const MAX_REPLY_BYTES = 256 * 1024;
 
 /**
@@ -46,12 +53,12 @@ function greeted(socket: Socket): Promise<void> {
  * @throws AppError `invalid_request`, `not_found`, `unavailable` if nothing was done, `unknown_outcome` if there was no
  * answer
  */
-export async function callDoor(socket: Socket, call: DoorCall): Promise<BrowserState> {
+export async function callDoor(socket: Socket, call: DoorCall): Promise<BrowserAnswer> {
   const text = await ask(socket, `${JSON.stringify(call)}\n`, call.waitMs + SLACK_MS);
   const reply = doorReplySchema.safeParse(text).data;
   if (!reply) throw new AppError("unknown_outcome", OUTCOME_UNKNOWN);
   if ("error" in reply) throw new AppError(reply.code, reply.error);
-  return reply.state;
+  return reply;
 }
 
 /** @returns undefined if there is no whole answer */

@@ -1,5 +1,14 @@
 /** The folders of browser threads, below `STATE_DIR/browsers`: what a browser is told, and what it shows. */
-import { closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -54,6 +63,11 @@ export class BrowserFolders {
   /** What the browser shows; undefined before it has shown anything. */
   findState(threadId: ThreadId): BrowserState | undefined {
     return this.#read(threadId, BROWSER_FILES.state, browserStateSchema);
+  }
+
+  /** When the browser last showed something new, in milliseconds; undefined before it has shown anything. */
+  changedAt(threadId: ThreadId): number | undefined {
+    return statSync(join(this.of(threadId), BROWSER_FILES.state), { throwIfNoEntry: false })?.mtimeMs;
   }
 
   startsOf(threadId: ThreadId): Starts {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { EngineList } from "../agents/engine-list.ts";
+import { canBeHeld } from "../agents/outside.ts";
 import { peopleOf } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
@@ -23,6 +24,7 @@ import type { HookTests } from "../jobs/hook-test.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { JobNews } from "../jobs/news.ts";
 import { reportTool } from "../jobs/report-tool.ts";
+import { browserTools } from "../mcp/browser-tools.ts";
 import { childTools } from "../mcp/child-tools.ts";
 import { readInputsTool } from "../mcp/heard-inputs.ts";
 import { type MayUse, makeMayUse } from "../mcp/may-use.ts";
@@ -177,6 +179,7 @@ function toolsOf(
     ...agentJobTools({ ...operations, store, jobs, now }),
     ...voiceTools({ ...operations, isFor: hasVoice, keepFile: makeKeepFile({ ...operations, state }) }),
     readInputsTool({ ...operations, isFor: hasVoice }),
+    ...browserTools({ ...operations, canBeHeld: (threadId) => canBeHeld(folders.engineOf(threadId)) }),
   ];
 }
 

@@ -20,6 +20,7 @@ import { Browsers } from "../browser/browsers.ts";
 import { peopleOf } from "../callers/people.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
+import { AgentBrowsers } from "../mcp/agent-browsers.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { ChildEnds } from "../mcp/child-ends.ts";
 import { Children } from "../mcp/children.ts";
@@ -86,6 +87,7 @@ export interface Operations {
   creation: Creation;
   follows: Follows;
   browsers: Browsers;
+  agentBrowsers: AgentBrowsers;
   inputs: Inputs;
   outputs: Outputs;
   agents: Agents;
@@ -121,7 +123,11 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   const creation = new Creation(common);
   const inputs = new Inputs(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
-    const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
+    const find = () => {
+      if (what !== "kill") return [];
+      const below = children.descendantsOf(threadId);
+      return [...below, ...agentBrowsers.listOf([threadId, ...below])];
+    };
     const reply = await killWithChildren(common, threadId, find, by);
     await noteKill({ threads, agents, children }, threadId);
     return reply;
@@ -130,27 +136,20 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   const directives = new Directives({ ...common, threadEnv, engine });
   const marks = new Marks({ ...common, agents: agentThreads, kind: agentKind });
   const children = new Children({ ...common, creation, agents, marks, directives, kill });
+  const browsers = new Browsers(common);
+  const agentBrowsers = new AgentBrowsers({ ...common, browsers, creation, kill });
   return {
     threads,
     threadDetails: new ThreadDetails(common.store, threads, common.folders),
     lastWords: new LastWordsReader(common),
     homes: common.homes,
     creation,
-    browsers: new Browsers(common),
+    browsers,
+    agentBrowsers,
     follows: new Follows({ ...common, creation, threadEnv }),
     channels: new Channels({ ...common, settings: config.agent, directives, people: peopleOf(common.store) }),
-    branches: new Branches({
-      ...common,
-      creation,
-      agents: agentThreads,
-      threadEnv,
-    }),
-    conversations: new Conversations({
-      ...common,
-      creation,
-      threadEnv: config.threadEnv,
-      engine: config.agent.engine,
-    }),
+    branches: new Branches({ ...common, creation, agents: agentThreads, threadEnv }),
+    conversations: new Conversations({ ...common, creation, threadEnv, engine: config.agent.engine }),
     merges: new Merges(common),
     directives,
     inputs,

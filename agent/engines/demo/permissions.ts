@@ -84,8 +84,16 @@ function wished(call: Call, mode: Mode, cwd: string): Verdict {
     case "Bash":
       return wishedCommand(call, mode, cwd);
     default:
-      return { kind: "run", reason: undefined };
+      return call.name.startsWith("mcp__") ? askToCall(call.name) : { kind: "run", reason: undefined };
   }
+}
+
+/** A server's tool that no rule names. */
+function askToCall(toolName: string): Verdict {
+  const rules = [{ toolName }];
+  return ask({
+    permission_suggestions: [{ type: "addRules", rules, behavior: "allow", destination: "localSettings" }],
+  });
 }
 
 function wishedCommand({ input }: Call, mode: Mode, cwd: string): Verdict {
@@ -144,6 +152,8 @@ const isBelow = (path: string, folder: string) => resolve(folder, path).startsWi
 function isGranted(call: Call, rules: readonly string[]): boolean {
   return rules.some((rule) => {
     const [, name, pattern] = /^([^(]+)(?:\((.*)\))?$/s.exec(rule) ?? [];
+    // A rule may name a whole server.
+    if (pattern === undefined && rule.startsWith("mcp__") && call.name.startsWith(`${rule}__`)) return true;
     if (name !== call.name) return false;
     if (pattern === undefined) return true;
     const subject = String(call.input[call.name === "Bash" ? "command" : "file_path"] ?? "");
