@@ -14,12 +14,12 @@ import type { Principal } from "../../shared/principal.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
 import type { NewThread, StoredThread } from "../store/threads.ts";
-import type { Ending, RunEnd } from "../threads/ending.ts";
-import { whyOver } from "../threads/ending.ts";
+import { type Ending, type RunEnd, whyOver } from "../threads/ending.ts";
 import type { CreateRequest, Input, Kind, KindDescription } from "../threads/kinds/kind.ts";
 import { NO_AGENT } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
+import { AgentSaid } from "./agent-said.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -60,10 +60,12 @@ export interface AgentKindOptions {
 export class AgentKind implements Kind {
   readonly #options: AgentKindOptions;
   readonly #lines: MessageLines;
+  readonly said: AgentSaid;
 
   constructor(options: AgentKindOptions) {
     this.#options = options;
     this.#lines = new MessageLines(options);
+    this.said = new AgentSaid(options);
   }
 
   /**

@@ -33,11 +33,12 @@ import type { EndedThreads } from "./ended-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { linesFromAgents } from "./from-agents.ts";
 import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
+import { readKept } from "./kept-transcript.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import type { Starter } from "./starter.ts";
 import { nothingChanged, refuseByState, refuseControl, withTarget } from "./support.ts";
-import { findLive, hasTurn, readBlob, readTranscript } from "./transcript.ts";
+import { findLive, hasTurn, readBlob } from "./transcript.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 export interface AgentsOptions {
@@ -77,21 +78,14 @@ export class Agents {
   /** @throws AppError `not_found`, `range` */
   async readTranscript(
     threadId: ThreadId,
-    { since, limit }: { since: number; limit: number },
+    range: { since: number; limit: number },
   ): Promise<TranscriptReply> {
-    const { store, folders, kind } = this.#options;
-    const agent = store.agents.find(threadId);
-    if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
-    // Only what is stored is shown: it is on the disk for good.
-    const end = agent.transcriptBytes;
-    if (since > end)
-      throw new AppError("range", `since: ${since} lies beyond the transcript's end at ${end}.`);
-    const folder = folders.of(threadId);
-    const { lines, offset } = await readTranscript(folder, { since, end, limit });
+    const { store, kind } = this.#options;
+    const { agent, folder, part } = await readKept(this.#options, threadId, range);
     const { status, problem } = kind.describeAgent(agent);
     const live = this.#options.starter.liveOf(threadId, findLive(folder) ?? null);
     const title = store.threads.find(threadId)?.title ?? "";
-    return { lines, start: since, offset, more: offset < end, end, status, title, problem, live };
+    return { ...part, status, title, problem, live };
   }
 
   /** A part of a text that a line was cut of. @throws AppError `not_found` */

@@ -40,18 +40,24 @@ export class Marks {
 
   /** The same, for whoever gets text of this thread. */
   async findSpread(from: ThreadId): Promise<string | undefined> {
-    await this.#options.agents.catchUp(from);
+    if (this.#options.store.agents.find(from)) await this.#options.agents.catchUp(from);
+    return this.findSpreadNow(from);
+  }
+
+  /** The same of what was read of its transcript by now. */
+  findSpreadNow(from: ThreadId): string | undefined {
     const mark = this.find(from);
     return mark && spreadFrom(`thread ${from}`, mark);
   }
 
   /**
    * A thread is about to get text of another one: if that one is marked, it is marked first, and its runner knows.
+   * @param known the source of text from outside in that text; if it is not known, the other thread's mark counts
    * @throws AppError `unsupported` if its engine can't be held to ask, `unavailable` if its runner does not read
    */
-  async spread(from: ThreadId, to: ThreadId): Promise<void> {
+  async spread(from: ThreadId, to: ThreadId, known?: string): Promise<void> {
     const { queue, kind, threads, agents } = this.#options;
-    const marks = await this.findSpread(from);
+    const marks = known ?? (await this.findSpread(from));
     if (marks === undefined || from === to) return;
     if (!this.find(to))
       await queue.run(to, async () => {

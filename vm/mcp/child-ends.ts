@@ -13,13 +13,13 @@ import type { Log } from "../../shared/log.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
+import { saidIn } from "../agents/said.ts";
 import type { Store } from "../store/store.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
 import { isSettled } from "./child-tools.ts";
 import type { Children } from "./children.ts";
-import { saidIn } from "./said.ts";
 
 /** Whatever is told of changes. */
 const LOOK_MS = 10_000;

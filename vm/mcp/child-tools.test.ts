@@ -9,8 +9,15 @@ const child = knownThreadId.parse("child");
 /** What is done with the child, in its order; of all else there is as much as the tools need. */
 function toolsThatTell(done: string[]) {
   const thread = { threadId: child, status: "idle", waiting: 0, title: "Child" } as Thread;
+  const said = {
+    isOpenTo: () => false,
+    read: async () => {
+      done.push("read");
+      return { texts: [], readTo: 0, isMore: false };
+    },
+  };
   const options = {
-    threads: { get: () => thread },
+    threads: { get: () => thread, saidFaceOf: () => said },
     agents: {
       readTranscript: async () => {
         done.push("read");

@@ -17,13 +17,14 @@ import {
 } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
+import { saidIn } from "../agents/said.ts";
+import type { Rooms } from "../rooms/rooms.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
 import type { Children } from "./children.ts";
 import { readTranscriptTool } from "./read-transcript.ts";
-import { saidIn } from "./said.ts";
 import type { Tool, ToolCall } from "./tool.ts";
 
 /** Whatever is told of changes. */
@@ -34,6 +35,8 @@ const MAX_WAIT_SECONDS = 23 * 3_600;
 const MAX_SECONDS_OF_HEARERS = 20;
 /** A person who pauses a child may resume it at once; after that its parent is told, and may do something else. */
 const PAUSE_PATIENCE_MS = 60_000;
+/** A member of a room calls it so: its inputs from there begin with that word. */
+const ROOM = "room";
 
 const threadId = anyThreadNameSchema.describe(
   "Its id as spawn_thread or list_threads told it; its name, number or title",
@@ -81,6 +84,7 @@ export interface ChildToolsOptions {
   marks: Pick<Marks, "find" | "spread">;
   children: Children;
   homes: Pick<Homes, "find">;
+  rooms: Pick<Rooms, "findRoomOf">;
   /** Told of every change of a thread. */
   logWatch: LogWatch;
   kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
@@ -93,15 +97,15 @@ export interface ChildToolsOptions {
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
-  const { threads, children, homes, kill, childEnds } = options;
+  const { threads, children, homes, rooms, kill, childEnds } = options;
   // Of a name that fits several nothing is told: they may be others'.
   const idOf = (name: string) => {
     const found = homes.find(name);
     if (found === undefined) throw new AppError("not_found", `You have no child ${JSON.stringify(name)}.`);
     return found;
   };
-  const relativeOf = (name: string) => {
-    const found = homes.find(name);
+  const relativeOf = (name: string, readerId: ThreadId) => {
+    const found = (name === ROOM ? rooms.findRoomOf(readerId) : undefined) ?? homes.find(name);
     if (found !== undefined) return found;
     throw new AppError("not_found", `There is no thread ${JSON.stringify(name)} that you know.`);
   };

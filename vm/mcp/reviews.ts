@@ -32,12 +32,12 @@ import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Marks } from "../agents/marks.ts";
 import { readOwnFile } from "../agents/own-file.ts";
+import { saidIn } from "../agents/said.ts";
 import type { Store } from "../store/store.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
 import { isSettled } from "./child-tools.ts";
 import type { Children } from "./children.ts";
-import { saidIn } from "./said.ts";
 
 /** What can't be done now is tried again so long after, until the gate's time is over. */
 const AGAIN_MS = 2_000;

@@ -18,6 +18,7 @@ import {
 } from "../threads/kinds/kind.ts";
 import { RoomBook } from "./book.ts";
 import type { RoomDriver } from "./driver.ts";
+import { RoomSaid } from "./room-said.ts";
 import { namedIn } from "./turns.ts";
 
 const MAX_CHARACTERS = 10_000;
@@ -34,12 +35,14 @@ export class RoomKind implements Kind {
   readonly #options: RoomKindOptions;
   readonly #book: RoomBook;
   readonly #sources: Sources;
+  readonly said: RoomSaid;
   #driver: Pick<RoomDriver, "wake" | "costOf"> | undefined;
 
   constructor(options: RoomKindOptions) {
     this.#options = options;
     this.#book = new RoomBook(options.store, options.now);
     this.#sources = new Sources(options.store);
+    this.said = new RoomSaid(options.store);
   }
 
   /** The driver asks agents, which are there later than the kinds are. */

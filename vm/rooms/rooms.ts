@@ -41,7 +41,7 @@ export interface RoomsOptions extends MembersOptions, MakingOptions {
   book: RoomBook;
   driver: RoomDriver;
   agents: Pick<Agents, "foldNow">;
-  marks: Pick<Marks, "findSpread">;
+  marks: Pick<Marks, "findSpread" | "findSpreadNow">;
   /** Ends a thread. */
   kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
   now: () => number;
@@ -221,13 +221,16 @@ export class Rooms {
     if (!own || !row.turn.holders.includes(own.name)) return;
     const text = clip(event.title, MAX_CALL);
     const key = `${memberId} call ${event.toolCallId}`;
-    book.write(roomId, { kind: "call", name: own.name, number: own.number, text, key });
+    const { name, number } = own;
+    // A call's title may be a stranger's words.
+    const marks = this.#options.marks.findSpreadNow(memberId) ?? null;
+    book.write(roomId, { kind: "call", name, number, text, key, marks });
     driver.wake(roomId);
   }
 
-  /** Whether a thread is a member of a room. */
-  hasMember(memberId: ThreadId): boolean {
-    return this.#options.store.rooms.findRoomOf(memberId) !== undefined;
+  /** The room that an agent is in. */
+  findRoomOf(memberId: ThreadId): ThreadId | undefined {
+    return this.#options.store.rooms.findRoomOf(memberId);
   }
 
   /**
@@ -271,7 +274,7 @@ export class Rooms {
     { ends, callId }: { ends: boolean; callId: string | undefined },
   ): Promise<void> {
     const { book, driver } = this.#options;
-    const roomId = this.#options.store.rooms.findRoomOf(memberId);
+    const roomId = this.findRoomOf(memberId);
     if (roomId === undefined) return;
     const key = callId === undefined ? null : `${memberId} ${callId}`;
     const { row, members } = book.get(roomId);
@@ -289,7 +292,7 @@ export class Rooms {
 
   /** @throws AppError `not_found` */
   #roomOf(memberId: ThreadId): ThreadId {
-    const roomId = this.#options.store.rooms.findRoomOf(memberId);
+    const roomId = this.findRoomOf(memberId);
     if (roomId === undefined)
       throw new AppError("not_found", 'to: you are in no room, so "room" is not open.');
     return roomId;

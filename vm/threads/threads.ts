@@ -18,6 +18,7 @@ import type { TmuxServer } from "../tmux/server.ts";
 import type { Budgets } from "./budgets.ts";
 import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
+import type { SaidFace } from "./kinds/kind.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -81,6 +82,11 @@ export class Threads {
     const thread = this.#options.store.threads.find(threadId);
     if (!thread) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
     return thread;
+  }
+
+  /** Undefined: nothing is said in it. @throws AppError `not_found` */
+  saidFaceOf(threadId: ThreadId): SaidFace | undefined {
+    return this.#options.kinds[this.getStored(threadId).type].said;
   }
 
   /** Removes a thread that is over, or that never became one, with everything that is kept of it. */

@@ -122,6 +122,27 @@ export const NO_AGENT: KindDescription = {
   origin: null,
 };
 
+/** Gives agents what was said in threads of a kind. */
+export interface SaidFace {
+  /** Whether an agent that is not of the thread's family may read it too. */
+  isOpenTo(threadId: ThreadId, readerId: ThreadId): boolean;
+
+  /**
+   * @param since {@link SaidPart.readTo} of an earlier part; without it the end is read
+   * @throws AppError `unsupported` if its words are private, `range` if there is not so much
+   */
+  read(threadId: ThreadId, since: number | undefined): Promise<SaidPart>;
+}
+
+export interface SaidPart {
+  /** In their order. */
+  texts: string[];
+  readTo: number;
+  isMore: boolean;
+  /** The source of text from outside in these texts, if the kind knows it; else the thread's own mark counts. */
+  marks?: string | undefined;
+}
+
 /** If nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
 export interface Kind {
   /**
@@ -178,6 +199,9 @@ export interface Kind {
 
   /** What the kind keeps of the thread in files of its own, in bytes on disk. */
   diskBytes(threadId: ThreadId): Promise<number>;
+
+  /** Without it nothing is said in such threads: they only print. */
+  readonly said?: SaidFace;
 
   /** The thread was killed: its processes are gone, and it is stored so. What is kept of it in memory may go. */
   takeKill(thread: StoredThread, by?: Principal): Promise<void>;

@@ -2,10 +2,17 @@
 import type { EventOf } from "../../shared/agent/events.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import type { ThreadId } from "../../shared/ids.ts";
-import type { Agents } from "../agents/agents.ts";
+import type { KeptPart } from "./kept-transcript.ts";
 
 /** Of a transcript. */
 const READ_BYTES = 256 * 1024;
+
+export interface SaidReader {
+  readTranscript(
+    threadId: ThreadId,
+    range: { since: number; limit: number },
+  ): Promise<Pick<KeptPart, "lines" | "offset" | "more" | "end">>;
+}
 
 export interface Said {
   /** Messages and the agent's words, in order. */
@@ -23,10 +30,10 @@ export interface Said {
  * @param since where an earlier look ended; without it the transcript's end is read
  * @throws AppError `not_found`, `range` if it is not so long
  */
-export async function saidIn(agents: Agents, threadId: ThreadId, since?: number): Promise<Said> {
-  const { end: bytes } = await agents.readTranscript(threadId, { since: since ?? 0, limit: 1 });
+export async function saidIn(reader: SaidReader, threadId: ThreadId, since?: number): Promise<Said> {
+  const { end: bytes } = await reader.readTranscript(threadId, { since: since ?? 0, limit: 1 });
   const from = since ?? Math.max(0, bytes - READ_BYTES);
-  const { lines, offset, more } = await agents.readTranscript(threadId, { since: from, limit: READ_BYTES });
+  const { lines, offset, more } = await reader.readTranscript(threadId, { since: from, limit: READ_BYTES });
   let words = "";
   const said: Said = { all: [], last: "", end: undefined, pause: undefined, readTo: offset, isMore: more };
   // The first line may be a line's rest.
