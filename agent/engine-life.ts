@@ -286,6 +286,7 @@ export class EngineLife {
       this.#fold,
       {
         generation,
+        number: this.#options.config.number,
         reason,
         ...(process?.exit && { exitCode: process.exit.code, signal: process.exit.signal }),
         ...(error && { error }),

@@ -4,10 +4,13 @@ import type { EventBody, EventOf } from "../../shared/agent/events.ts";
 import { isOfTurn } from "../../shared/agent/fold-gates.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
+import { endedTurnIdOf } from "../../shared/agent/turn-id.ts";
 import type { EngineState } from "../engine.ts";
 
 export interface EngineEnd {
   generation: number;
+  /** The thread's. */
+  number?: number | undefined;
   reason: EventOf<"engine_end">["reason"];
   exitCode?: number | null;
   signal?: string | null;
@@ -60,6 +63,7 @@ export function closingEvents(
       ...(!isStopped && fold.ts !== null && { cutOffAt: fold.ts }),
     });
   }
+  if (!fold.turn && isStopped && !isKill) events.push(...stopCutOff(fold, end));
   const ended = fold.deliveries.filter(({ status }) => isKill || (isStopped && status === "started"));
   for (const { deliveryId } of ended) {
     events.push({ type: "delivery_update", deliveryId, status: isKill ? "cancelled" : "completed" });
@@ -76,6 +80,18 @@ export function closingEvents(
     });
   }
   return events;
+}
+
+/** A turn that was cut off, and that a person stopped before it was taken up: no engine is to go on with it. */
+function stopCutOff(fold: ThreadFold, launched: Pick<EngineEnd, "generation" | "number">): EventBody[] {
+  const taken = fold.deliveries.filter(({ status }) => status === "started");
+  if (fold.cutOffs.at === null && taken.length === 0) return [];
+  const turnId = endedTurnIdOf(launched, fold.seq);
+  const deliveryIds = taken.map(({ deliveryId }) => deliveryId);
+  return [
+    { type: "turn_start", turnId, cause: "resume", deliveryIds },
+    { type: "turn_end", turnId, stopReason: "cancelled" },
+  ];
 }
 
 /** No person is asked, and what would wait for the decision has ended: the next process asks anew. */

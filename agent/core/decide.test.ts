@@ -218,6 +218,28 @@ test("closing leaves nothing open but asks, and closing twice adds nothing", () 
   expect(closingEvents(closed, { generation: 1, reason: "crashed" }, START)).toEqual([]);
 });
 
+test("a turn that was cut off and then stopped has ended: no engine is started for it, and the next one is not stopped", () => {
+  const open = [engine, message("m1"), delivery("d1", "m1"), turn, taken("d1")];
+  const crash = { generation: 1, reason: "crashed" } as const;
+  const stop: EventBody = { type: "control", op: "interrupt", by: "discord:7" };
+  const cutOff = [...open, ...closingEvents(fold(...open), crash, START), stop];
+  expect(decide(fold(...cutOff), undefined, config, START)).toEqual([{ do: "close" }]);
+  const closing = closingEvents(fold(...cutOff), crash, START);
+  expect(closing).toMatchObject([
+    { type: "turn_start", cause: "resume", deliveryIds: ["d1"] },
+    { type: "turn_end", stopReason: "cancelled" },
+    { type: "delivery_update", deliveryId: "d1", status: "completed" },
+  ]);
+  const stopped = fold(...cutOff, ...closing);
+  expect(stopped).toMatchObject({
+    turn: null,
+    deliveries: [],
+    cutOffs: { at: null },
+    pending: { interrupt: null },
+  });
+  expect(decide(stopped, undefined, config, START)).toEqual([{ do: "exit" }]);
+});
+
 test("what can't be read in the inbox is told; a message that came twice counts once", () => {
   const same = <T>(line: T) => line;
   expect(inboxEvent("{", fold(), false, same)).toMatchObject({ type: "notice", severity: "warning" });

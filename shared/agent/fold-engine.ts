@@ -166,8 +166,8 @@ function withUndos(fold: ThreadFold, undos: readonly OrderedOp<"undo">[]): Threa
   };
 }
 
-/** Without a turn's id the interrupt means what runs or is about to. */
+/** Without a turn's id the interrupt means what runs, was cut off, or is about to run. */
 function isMeant(fold: ThreadFold, turnId: string | undefined): boolean {
   if (fold.turn) return turnId === undefined || turnId === fold.turn.turnId;
-  return turnId === undefined && fold.deliveries.length > 0;
+  return turnId === undefined && (fold.deliveries.length > 0 || fold.cutOffs.at !== null);
 }

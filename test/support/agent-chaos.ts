@@ -26,6 +26,8 @@ export interface ChaosOptions {
   run?: (command: string) => Call;
   /** The longest time between two kills. */
   paceMs?: number;
+  /** How often a person stops the turn before a kill, 0 to 1. */
+  stops?: number;
 }
 
 export interface ChaosReport {
@@ -46,6 +48,7 @@ export async function runChaos({
   fileBytes = 1_000_000,
   run,
   paceMs = 1_050,
+  stops = 0,
 }: ChaosOptions): Promise<ChaosReport> {
   const report: ChaosReport = { messages: [], fileBytes, kills: {}, goOns: 0 };
   const answered = new Set<string>();
@@ -90,8 +93,10 @@ export async function runChaos({
     }
     return fold;
   };
-  const hasTurn = ({ turn }: ThreadFold) => turn !== null;
   for (let kill = 0; kill < kills; kill++) {
+    const turns = thread.of("turn_start").length;
+    // One that is short may be over before it is seen.
+    const hasTurn = ({ turn }: ThreadFold) => turn !== null || thread.of("turn_start").length > turns;
     if (report.messages.length < kills || run) for (let n = 0; n < 1 + Math.floor(random() * 2); n++) send();
     // A real agent takes long to start: killed before it has a message, it shows nothing.
     if (run) await untilValue("a turn", tend, hasTurn, { timeoutMs: 120_000 });
@@ -100,6 +105,7 @@ export async function runChaos({
       tend();
       await sleep(20);
     }
+    if (stops > 0 && random() < stops) thread.control("interrupt");
     const victim = victims[Math.floor(random() * victims.length)] ?? "both";
     const engine = thread.enginePid();
     if (victim !== "engine") thread.killRunner();

@@ -24,18 +24,18 @@ export function ownOptions(env: Record<string, string>, options: ThreadOptions =
 
 export const bash = (command: string) => ({ name: "bash", input: { command } });
 
-/** Where a request is not the one before it and more: pairs of numbers of requests. Marks of what is cached are none. */
+/** Where a request is not the one before it and more, by its number. Marks of what is cached are no part of it. */
 export function prefixBreaks({ requests }: Pick<Model, "requests">): number[] {
   const texts = requests.map(textOf);
   return texts.flatMap((text, at) => (at === 0 || text.startsWith(texts[at - 1] ?? "") ? [] : [at]));
 }
 
-/** Without what closes it. */
+/** Without what closes it, down to the text at its end: more may be said in the same message. */
 function textOf({ messages, system, tools }: ModelRequest): string {
   const text = JSON.stringify({ system, tools, messages }, (name, value) =>
     name === "cache_control" ? undefined : value,
   );
-  return text.replace(/[\]}]+$/, "");
+  return text.replace(/"?[\]}]+$/, "");
 }
 
 /** How often the newest request has this text. */

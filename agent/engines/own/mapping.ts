@@ -48,6 +48,11 @@ export const mappingSchema = z.strictObject(
       .nullable(),
     /** A message of people's, or of what tells the model news. */
     said: form("parts"),
+    /**
+     * Stands between texts that people say in a row, which are one text then; null: each is a part of its own. A package
+     * may send one part as something else than the first of two.
+     */
+    betweenTexts: word.nullable(),
     text: form("text"),
     image: form("mediaType", "data"),
     goneImage: form("uri"),

@@ -36,7 +36,27 @@ export function toMessages(history: History, target: MessageTarget, last?: strin
     else answer(drafts, item, history, target);
   }
   if (last !== undefined) hear(drafts, [mapping.text({ text: last })]);
-  return drafts.map(({ is, parts }) => mapping[is]({ parts }) as ModelMessage);
+  const { betweenTexts: between } = mapping;
+  return drafts.map(({ is, parts }) => {
+    const joined = is === "said" && between !== null ? joinTexts(parts, between) : parts;
+    return mapping[is]({ parts: joined }) as ModelMessage;
+  });
+}
+
+function joinTexts(parts: readonly unknown[], between: string): unknown[] {
+  const joined: unknown[] = [];
+  for (const part of parts) {
+    const last = joined.at(-1);
+    if (isText(last) && isText(part))
+      joined[joined.length - 1] = { ...last, text: `${last.text}${between}${part.text}` };
+    else joined.push(part);
+  }
+  return joined;
+}
+
+function isText(part: unknown): part is { type: "text"; text: string } {
+  const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown };
+  return type === "text" && typeof text === "string";
 }
 
 /** Marks what the provider keeps in its cache. A mark is no part of what it reads. */
