@@ -14,6 +14,9 @@ import { type Repository, readPointer } from "./repository.ts";
 /** An index of half a million files. */
 const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 const MAX_CONFIG_BYTES = 64 * 1024;
+/** What git reads whole at each call, and people write. */
+const MAX_INFO_BYTES = 1024 * 1024;
+const INFO_FILES = ["exclude", "attributes"];
 
 /**
  * With the repository's index, to read it.
@@ -22,9 +25,12 @@ const MAX_CONFIG_BYTES = 64 * 1024;
  */
 export async function linkRepository({ gitDir, commonDir, head }: Repository, dir: string): Promise<void> {
   await checkIndex(gitDir);
-  const links = new Map(
-    ["objects", "refs", "packed-refs", "info"].map((name) => [name, join(commonDir, name)]),
-  );
+  const links = new Map(["objects", "refs", "packed-refs"].map((name) => [name, join(commonDir, name)]));
+  await mkdir(join(dir, "info"));
+  for (const name of INFO_FILES) {
+    const file = join(commonDir, "info", name);
+    if (await isSmallFile(file)) links.set(join("info", name), file);
+  }
   for (const name of await readdir(gitDir)) {
     // A split index is in two files.
     if (name === "index" || /^sharedindex\.[0-9a-f]+$/.test(name)) links.set(name, join(gitDir, name));
@@ -82,15 +88,16 @@ export async function makeOwnDir({ gitDir, commonDir }: Repository, dir: string)
     writeFile(join(dir, "HEAD"), "ref: refs/heads/none\n"),
     writeFile(join(dir, "config"), RAW_CONFIG + (isSha256 ? SHA256_CONFIG : SHA1_CONFIG)),
     writeFile(join(dir, "info", "attributes"), RAW_ATTRIBUTES),
-    // A FIFO would hold git for ever.
-    ...((await isFile(exclude)) ? [symlink(exclude, join(dir, "info", "exclude"))] : []),
+    ...((await isSmallFile(exclude)) ? [symlink(exclude, join(dir, "info", "exclude"))] : []),
     ...["objects", "refs", "packed-refs"].map((name) => symlink(join(commonDir, name), join(dir, name))),
   ]);
   await writeFile(join(dir, "source"), source);
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+/** A FIFO would hold git for ever. */
+async function isSmallFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true && found.size <= MAX_INFO_BYTES;
 }
 
 const SHA1_CONFIG = "[core]\n\trepositoryformatversion = 0\n";

@@ -1,6 +1,7 @@
 /** Runs git on a git directory of our own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { findOddFile } from "./odd-files.ts";
 
 export interface GitPlace {
   /** The git directory of our own. */
@@ -40,6 +41,18 @@ export class GitError extends Error {
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
 const MAX_WORDS = 300;
+/** After so long it is looked for what holds git. */
+const LOOK_MS = 2_000;
+/**
+ * Of git's own memory. It reads a `.gitignore` of any size whole, and what it packs; files that it maps to read them,
+ * such as packs, do not count.
+ */
+const MAX_MEMORY_KB = 1024 * 1024;
+const BOUNDED = `ulimit -d ${MAX_MEMORY_KB} 2>/dev/null; exec git "$@"`;
+/** The shell found no git. */
+const NOT_FOUND = 127;
+/** Git's words if it gets no more memory. */
+const NO_MEMORY = /out of memory|cannot allocate memory|mmap failed/i;
 
 /** glibc gives memory back to the system and takes it anew for each object that git packs: half of the time. */
 const MEMORY = {
@@ -56,8 +69,9 @@ export function spawnGit(
 ) {
   const home = env["HOME"] ?? "/";
   return spawn(
-    "git",
+    "/bin/sh",
     [
+      ...["-c", BOUNDED, "git"],
       ...["-c", `core.excludesFile=${join(home, ".config/git/ignore")}`],
       ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"],
       ...["--no-optional-locks", "--no-replace-objects", "--no-pager", ...args],
@@ -95,6 +109,12 @@ export function killGit(child: ChildProcess): void {
   }
 }
 
+async function noMemory({ worktree, dir }: GitPlace): Promise<GitError> {
+  const odd = await findOddFile(worktree, dir);
+  const why = odd ? `: ${odd.path} ${odd.why}` : "";
+  return new GitError("large", `git needs more than ${MAX_MEMORY_KB / 1024 / 1024} GiB of memory${why}`);
+}
+
 /** What git puts out. @throws GitError */
 export function runGit(place: GitPlace, args: readonly string[], call: GitCall = {}): Promise<Buffer> {
   const { input, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, indexFile, isCut = false } = call;
@@ -102,6 +122,7 @@ export function runGit(place: GitPlace, args: readonly string[], call: GitCall =
   const child = spawnGit(place, [...settings, ...args], indexFile);
   return new Promise((resolve, reject) => {
     let problem: GitError | undefined;
+    let isOver = false;
     const stop = (error?: GitError) => {
       problem ??= error;
       killGit(child);
@@ -110,6 +131,10 @@ export function runGit(place: GitPlace, args: readonly string[], call: GitCall =
       () => stop(new GitError("slow", `git needs more than ${timeoutMs / 1_000} s`)),
       timeoutMs,
     );
+    const look = setTimeout(async () => {
+      const odd = await findOddFile(place.worktree, place.dir);
+      if (odd && !isOver) stop(new GitError("slow", `git can't read ${odd.path}, which ${odd.why}`));
+    }, LOOK_MS);
     const chunks: Buffer[] = [];
     let bytes = 0;
     let words = "";
@@ -127,17 +152,17 @@ export function runGit(place: GitPlace, args: readonly string[], call: GitCall =
     });
     child.stdin.on("error", () => undefined); // it has ended before it read everything: `close` says how
     child.stdin.end(input);
-    child.once("error", (error: NodeJS.ErrnoException) => {
-      problem ??=
-        error.code === "ENOENT"
-          ? new GitError("missing", "git is not installed")
-          : new GitError("failed", error.message);
+    child.once("error", (error) => {
+      problem ??= new GitError("failed", error.message);
     });
-    child.once("close", (code) => {
-      clearTimeout(timer);
+    child.once("close", async (code) => {
+      isOver = true;
+      for (const one of [timer, look]) clearTimeout(one);
       if (problem) return reject(problem);
       if (code === 0 || code === call.alsoCode || (isCut && isFull))
         return resolve(Buffer.concat(chunks).subarray(0, maxBytes));
+      if (code === NOT_FOUND) return reject(new GitError("missing", "git is not installed"));
+      if (NO_MEMORY.test(words)) return reject(await noMemory(place));
       reject(new GitError("failed", `git ${args[0]}: ${words.trim() || `it ended with ${code}`}`));
     });
   });

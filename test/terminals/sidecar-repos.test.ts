@@ -277,9 +277,7 @@ describe("nothing of a repository's runs", () => {
   test("a git that takes too long is ended with all that it is, and so it is with its request", async () => {
     folder("endless");
     git("endless", "init", "-q", "-b", "main");
-    const exclude = join(sidecar.reposDir, "endless/.git/info/exclude");
-    rmSync(exclude);
-    execFileSync("mkfifo", [exclude]);
+    execFileSync("mkfifo", [join(sidecar.reposDir, "endless/.gitignore")]);
     const gits = () => findProcessesOf(sidecar.folders.path).filter(({ command }) => /\bgit\b/.test(command));
     expect(await sidecar.client.listRepos("endless")).toEqual([{ dir: "endless", branch: "main" }]);
     await until("git to end", () => gits().length === 0);
