@@ -99,7 +99,9 @@ export function homeText(
 }
 
 /** In the Discord thread that it came from. */
-export function linkText({ threadId, number }: Thread, what: "child" | "branch"): string {
+export function linkText({ threadId, number, type }: Thread, what: "child" | "branch"): string {
+  const { hasTurns, icon, name } = KINDS[type];
+  if (!hasTurns) return `↳ ${icon} Opened ${name}: <#${threadId}>`;
   return `↳ ${what === "child" ? "Child" : "Branch"}${number === null ? "" : ` #${number}`}: <#${threadId}>`;
 }
 

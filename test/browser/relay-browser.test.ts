@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { SeenMessage } from "../../local-discord/seen.ts";
 import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
+import { STAND_IN_CONFIG, script } from "../support/agents.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { type Site, startSite } from "../support/site.ts";
+import { untilValue } from "../support/wait.ts";
 
 /** Deadline for Chromium to start on a busy machine, in milliseconds. */
 const START_MS = 90_000;
@@ -15,7 +17,7 @@ let site: Site;
 beforeAll(async () => {
   site = await startSite();
   const browser = { ...USUAL_BROWSERS, hosts: [site.host], maxBrowsers: 20 };
-  all = await startEverything({ isQuick: true, vm: { browser } });
+  all = await startEverything({ isQuick: true, vm: { ...STAND_IN_CONFIG, browser } });
 }, START_MS);
 afterAll(async () => {
   await all?.close();
@@ -91,4 +93,31 @@ test("a page's picture is one message, which is edited while people click, type 
   const back = await untilShown(threadId, "the shop again", ({ content }) => !content.includes("Found"));
   expect(pictures(threadId).map(({ id }) => id)).toEqual([first.id]);
   expect(back.attachments).toHaveLength(1);
+}, 120_000);
+
+test("an agent's browser is a thread in its channel, linked from its own; what it asks names the page", async () => {
+  const { driver, channelId } = all.discord;
+  const { client } = all.sidecar;
+  const tools = [{ name: "mcp__threadmux__browser_open", input: { url: site.at("/about") } }];
+  const prompt = script("Look", { tools }, { text: "Read." });
+  const used = await driver.command(all.you, channelId, "agent", { prompt }).reply();
+  const agent = /<#(\d+)>/.exec(used.content)?.[1] ?? "";
+  const says = (what: string, pattern: RegExp) =>
+    driver.until(() => driver.messages(agent).find(({ content }) => pattern.test(content)), {
+      what: `${what} in ${JSON.stringify(driver.messages(agent).map(({ content }) => content))}`,
+      timeoutMs: PAGE_MS,
+    });
+  const ask = await says("the ask", /browser_open/);
+  expect(ask.content).toContain(site.at("/about"));
+  const [open] = await untilValue(
+    "the ask",
+    () => client.listAsks(agent),
+    (asks) => asks.length > 0,
+  );
+  await client.answerAsk(agent, open?.requestId ?? "", { optionId: "once" });
+  const link = await says("the link", /^↳ 🌐 Opened a browser: <#\d+>$/m);
+  const threadId = /<#(\d+)>/.exec(link.content)?.[1] ?? "";
+  await untilShown(threadId, "the page", ({ attachments }) => attachments.length === 1, START_MS);
+  await says("the answer", /Read\./);
+  await driver.command(all.you, agent, "done", {}).reply();
 }, 120_000);
