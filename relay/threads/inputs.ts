@@ -114,7 +114,7 @@ export class Inputs {
    * @param threadId the thread that got it, if it was written elsewhere.
    */
   async change(message: DiscordMessage, threadId = message.channel_id): Promise<void> {
-    if (!mayWrite(this.#options.access, message, "type", threadId)) return;
+    if (!mayWrite(this.#options.access, message)) return;
     const { files } = this.#options;
     await this.#amend(threadId, message, async ({ reading }) => {
       const { texts, isPlain } = await files.wordsOf(message, reading);

@@ -15,14 +15,13 @@ export const WENT_NOWHERE =
 /** The right that lets a message in: `run` if it would begin a thread. */
 export type WriteRight = keyof typeof LETS_IN;
 
-/** @param placeId the channel or thread that it goes to, if it was not written there */
+/** Whether its writer has the right where they wrote it. */
 export function mayWrite(
   { may }: Pick<Access, "may">,
   message: DiscordMessage,
   right: Right = "type",
-  placeId: string = message.channel_id,
 ): boolean {
-  return isFromPerson(message, (userId) => may(userId, right, placeId));
+  return isFromPerson(message, (userId) => may(userId, right, message.channel_id));
 }
 
 /** Whether their writing in a channel has an answer: that of strangers has none. */

@@ -20,7 +20,7 @@ const give = async (name: string, role: Role | null) => {
   expect((await fetch(`${url}/people/role`, { method: "PUT", headers, body })).status).toBe(200);
 };
 beforeAll(async () => {
-  const users = ["Mia", "Ada", "Mo", "Joe"].map((name) => ({ name }));
+  const users = ["Mia", "Ada", "Mo", "Joe", "Sue"].map((name) => ({ name }));
   all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true, discord: { users } });
   ops = all.discord.driver.createChannel("ops").id;
   await vm().channels.set(aDiscordId(ops), { mode: "main" });
@@ -106,4 +106,46 @@ test("who may not write where an agent hears joins no other channel to it", asyn
   expect(await set({ mode: "main" })).toMatch(/^403 /);
   await role(ops, "member");
   expect(await set({ mode: "main" })).toMatch(/^200 /);
+});
+
+// Promise: S1
+test("who may write in one of an agent's channels alone is heard there", async () => {
+  const { driver } = all.discord;
+  const side = driver.createChannel("side").id;
+  await vm().channels.set(aDiscordId(side), { mode: "main" });
+  const setSue = (role: Role) =>
+    vm().people.setRole({ kind: "user", id: aDiscordId(idOf("Sue")), channelId: aDiscordId(side), role });
+  await setSue("member");
+  await until("its name", async () =>
+    (await vm().channels.list()).channels.some(({ id, name }) => id === side && name === "side"),
+  );
+  const input = { to: "discord:#side", content: "Sue is heard." };
+  let writtenAt = Number.NEGATIVE_INFINITY;
+  const answer = await until("an answer", () => {
+    const own = driver.messages(side).find(({ author }) => author.isBot);
+    if (own) return own.content;
+    if (performance.now() - writtenAt < 2_000) return undefined;
+    writtenAt = performance.now();
+    driver.post(
+      idOf("Sue"),
+      side,
+      script("please", { tools: [{ name: "mcp__threadmux__message", input }] }, { text: "ok" }),
+    );
+    return undefined;
+  });
+  expect(answer).toBe("Sue is heard.");
+  const write = async () =>
+    (
+      await callAs(all.sidecar, idOf("Sue"), "POST", `/thread/${await main()}/input`, {
+        text: "x",
+        channelId: side,
+      })
+    ).status;
+  expect(await write()).toBe(200);
+  // To stop the agent is the right of those who have it where its thread is.
+  expect(
+    (await callAs(all.sidecar, idOf("Sue"), "POST", `/thread/${await main()}/interrupt`, {})).status,
+  ).toBe(403);
+  await setSue("viewer");
+  expect(await write()).toBe(403);
 });

@@ -7,8 +7,10 @@ import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
 import { PARAMS, type ParamName, type Route } from "../../shared/protocol/route.ts";
 import { API } from "../../shared/protocol/routes.ts";
+import type { Right } from "../../shared/rights.ts";
 import type { People } from "../callers/people.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { Voice } from "../mcp/voice.ts";
 import type { Homes } from "../threads/homes.ts";
 import { isOfType, readJson } from "./body.ts";
 import { type Asked, demandsOf } from "./demands.ts";
@@ -24,7 +26,8 @@ export interface ApiServices {
   guard: Guard;
   homes: Pick<Homes, "resolve" | "find" | "channelOf">;
   jobs: Pick<Jobs, "channelOf">;
-  people: Pick<People, "judge" | "judgeAnywhere">;
+  people: Pick<People, "may" | "judge" | "judgeAnywhere">;
+  voice: Pick<Voice, "channelsOf">;
   log: Log;
 }
 
@@ -128,6 +131,7 @@ export class Api {
     // The guard has refused whoever is a person.
     if (route.right === "none") return;
     const demands = demandsOf(route.right, asked, {
+      channelFor: (right, name) => this.#channelFor(by, right, name),
       channelOfThread: (name) => channelOf(homes, name),
       channelOfJob: (name) => jobs.channelOf(name),
     });
@@ -135,6 +139,14 @@ export class Api {
     if (!isSomewhere && route.isOfAnyChannel) people.judgeAnywhere(by, route.right);
     else if (!isSomewhere) people.judge(by, route.right, undefined);
     for (const { right, channelId } of demands) people.judge(by, right, channelId);
+  }
+
+  #channelFor(by: Principal, right: Right, name: string): string | undefined {
+    const { homes, people, voice } = this.#services;
+    const threadId = homes.find(name);
+    const home = threadId && homes.channelOf(threadId);
+    if (right !== "type" || threadId === undefined || people.may(by, right, home)) return home;
+    return voice.channelsOf(threadId).find((channelId) => people.may(by, right, channelId)) ?? home;
   }
 }
 

@@ -8,6 +8,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import type { People } from "../callers/people.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
+import type { Voice } from "../mcp/voice.ts";
 import { Api, type ApiHandlers } from "./api.ts";
 import { expressRouteOf } from "./exchange.ts";
 import { answerError } from "./failures.ts";
@@ -56,16 +57,17 @@ export interface AppOptions extends Services, McpRoutesOptions {
   checkRelayToken: TokenCheck;
   wrongTokens: WrongTokens;
   people: People;
+  voice: Voice;
   refusalLog: RefusalLog;
   console: Console;
   log: Log;
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { homes, jobs, metrics, people, refusalLog, log } = options;
+  const { homes, jobs, metrics, people, refusalLog, voice, log } = options;
   const guard = new Guard(options);
   const requestLog = new RequestLog(log, refusalLog);
-  const api = new Api({ handlers: handlersOf(options), guard, homes, jobs, people, log });
+  const api = new Api({ handlers: handlersOf(options), guard, homes, jobs, people, voice, log });
   const others = beside(options, guard);
   return (request, response) => {
     const { method = "" } = request;

@@ -15,6 +15,11 @@ export interface Asked {
 }
 
 export interface Whereabouts {
+  /**
+   * The channel in which somebody must have the right for a thread. Of an agent that hears several channels it is, to
+   * write to it, any of those in which they may.
+   */
+  channelFor: (right: Right, threadName: string) => string | undefined;
   /** The channel of a thread by any name of it; undefined if it is in none, or there is no such thread. */
   channelOfThread: (name: string) => string | undefined;
   /** The channel of a job; undefined if it is in none, or there is no such job. */
@@ -43,7 +48,7 @@ export function demandsOf(right: Right, { params, body }: Asked, where: Whereabo
   const written = named.what?.threadId;
   const read = [...Object.keys(named.since ?? {}), ...Object.keys(named.transcripts ?? {})];
   const main = [
-    ...(id === undefined ? [] : [where.channelOfThread(id)]),
+    ...(id === undefined ? [] : [where.channelFor(right, id)]),
     ...(job === undefined ? [] : [where.channelOfJob(job)]),
     ...(written === undefined ? [] : [where.channelOfThread(written)]),
     ...read.map(where.channelOfThread),
