@@ -12,7 +12,7 @@ import type { ServerRoles } from "./server-roles.ts";
 
 export interface HereOptions {
   channels: Pick<Channels, "look">;
-  access: Pick<Access, "may">;
+  access: Pick<Access, "may" | "whoCould">;
   serverRoles: Pick<ServerRoles, "has" | "tell">;
   /** Reads the channels' settings anew; resolves once they count. */
   refreshChannels: () => Promise<void>;
@@ -39,7 +39,10 @@ export class Here {
     // A wrong id gives nobody anything, and nothing else says so.
     const isMissing = ({ kind, id }: PersonRow) => kind === "role" && serverRoles.has(id) === false;
     const missingRoles = [...new Set(here.filter(isMissing).map(({ id }) => id))];
-    return hereReply({ channelId, row, problem, dirs, mayChange, people: here, missingRoles });
+    const mayGiveRoles = access.may(userId, "roles", channelId);
+    const whoCould = `It is not yours to change. ${access.whoCould("settings", channelId)}`;
+    const rights = { mayChange, mayGiveRoles, whoCould };
+    return hereReply({ channelId, row, problem, dirs, people: here, missingRoles, ...rights });
   }
 
   /** @throws AppError `channel_fixed`, `not_found`, `forbidden`, `invalid_request` */
@@ -48,7 +51,8 @@ export class Here {
     if (request.kind === "role") await this.#options.serverRoles.tell();
     await vm.people.setRole(request);
     await this.#options.refreshChannels();
-    return this.show(channelId, vm, userId);
+    const { content, ...shown } = await this.show(channelId, vm, userId);
+    return { ...shown, content: `${givenText(request)}\n${content}` };
   }
 
   /**
@@ -70,6 +74,13 @@ export class Here {
     await this.#options.refreshChannels();
     return { content: `📌 **<#${channelId}>** is not served any more. Its threads go on.`, buttons: [] };
   }
+}
+
+function givenText({ kind, id, role }: RoleRequest): string {
+  const who = kind === "user" ? `<@${id}>` : `<@&${id}>`;
+  return role === null
+    ? `👤 ${who} has no role of their own in this channel any more.`
+    : `👤 ${who} has the role ${role} in this channel now.`;
 }
 
 async function findRow(vm: Vm, channelId: DiscordId): Promise<ChannelRow | undefined> {

@@ -178,6 +178,18 @@ test("what the variables name is shown, and changed nowhere else", async () => {
   expect(await rowOf(first)).toMatchObject({ dir: ".", isFixed: true });
 });
 
+test("a role that is given is said; who may not change the channel reads who could", async () => {
+  const { driver } = all.discord;
+  const desk = made("desk");
+  const given = await said(desk, { who: all.stranger, role: "viewer" });
+  expect(given).toContain(`<@${all.stranger}> has the role viewer in this channel now.`);
+  expect(given).toContain("is not served yet");
+  const reply = await driver.command(all.stranger, desk, "here").reply();
+  expect(reply.content).toMatch(/It is not yours to change\. Owners and makers could: <@\d+>/);
+  expect(reply.buttons).toEqual([]);
+  expect(await said(desk, { who: all.stranger, role: "none" })).toContain("no role of their own");
+});
+
 test("a stranger is told nothing of it", async () => {
   const { driver } = all.discord;
   const reply = await driver.command(all.stranger, first, "here", { dir: "infra" }).reply();

@@ -16,7 +16,16 @@ const row = {
   ...{ engine: null, model: null, permissionMode: null, directive: null },
 };
 const whoMay = (people: readonly object[]) => {
-  const options = { channelId: SHOP, row, problem: null, dirs: [], missingRoles: [], mayChange: false };
+  const options = {
+    channelId: SHOP,
+    row,
+    problem: null,
+    dirs: [],
+    missingRoles: [],
+    mayChange: false,
+    mayGiveRoles: false,
+    whoCould: "",
+  };
   const reply = hereReply({ ...options, people } as unknown as Parameters<typeof hereReply>[0]);
   return reply.content?.split("\n").find((line) => line.startsWith("Who may: "));
 };
@@ -40,4 +49,19 @@ test("who has another role in the channel than in all is named once, at the one 
   ];
   expect(whoMay(people)).toBe("Who may: owner <@2> · member <@3> · viewer <@1> · guest <@&7>");
   expect(whoMay([])).toBe("Who may: nobody");
+});
+
+test("who may not change it reads who could, whether it is served or not; an owner how to let somebody in", () => {
+  const whoCould = "Owners could: <@2>.";
+  const shown = (own: Partial<Parameters<typeof hereReply>[0]>) =>
+    hereReply({
+      ...{ channelId: SHOP, row, problem: null, dirs: [], people: [], missingRoles: [] },
+      ...{ mayChange: false, mayGiveRoles: false, whoCould },
+      ...own,
+    } as unknown as Parameters<typeof hereReply>[0]).content ?? "";
+  expect(shown({})).toContain(whoCould);
+  expect(shown({ row: undefined })).toContain(whoCould);
+  expect(shown({ mayChange: true })).not.toContain(whoCould);
+  expect(shown({ mayChange: true })).not.toContain("/here who:");
+  expect(shown({ mayChange: true, mayGiveRoles: true })).toContain("/here who:");
 });

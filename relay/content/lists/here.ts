@@ -40,12 +40,16 @@ export interface HereOptions {
   missingRoles: readonly string[];
   /** Whether the person may change it. */
   mayChange: boolean;
+  /** Whether the person may give roles there. */
+  mayGiveRoles: boolean;
+  /** The sentence that names who could change it. */
+  whoCould: string;
 }
 
 export function hereReply(options: HereOptions): Reply {
-  const { channelId, row, problem, dirs, people, missingRoles, mayChange } = options;
+  const { channelId, row, problem, people, missingRoles, mayChange, mayGiveRoles, whoCould } = options;
   const warning = problem === null ? [] : [`⚠️ I can't serve it now: ${problem}`];
-  if (!row) return unserved({ channelId, dirs, mayChange, warning });
+  if (!row) return unserved({ ...options, warning });
   const lines = [
     `📌 **<#${channelId}>** is a project.`,
     ...warning,
@@ -59,7 +63,10 @@ export function hereReply(options: HereOptions): Reply {
     lines.push(
       "-# The relay's own settings (`DISCORD_CHANNEL_ID`, `CHANNEL_MODE`, `CHANNEL_DIR`) name this channel: they alone change it.",
     );
-  else if (mayChange) lines.push("-# `/here` with an option changes it.");
+  else if (mayChange)
+    lines.push("-# The buttons say what a message here does; `/here` with an option sets the rest.");
+  else lines.push(`-# ${whoCould}`);
+  if (mayGiveRoles) lines.push("-# `/here who:` with `role:` lets somebody in here, or out.");
   const buttons =
     row.isFixed || !mayChange ? [] : CHANNEL_MODES.flatMap((mode) => modeButton(channelId, mode, row));
   return { content: lines.join("\n"), buttons };
@@ -69,9 +76,13 @@ function unserved({
   channelId,
   dirs,
   mayChange,
+  whoCould,
   warning,
-}: Pick<HereOptions, "channelId" | "dirs" | "mayChange"> & { warning: readonly string[] }): Reply {
+}: Pick<HereOptions, "channelId" | "dirs" | "mayChange" | "whoCould"> & {
+  warning: readonly string[];
+}): Reply {
   const head = [`📌 **<#${channelId}>** is not served yet.`, ...warning];
+  if (!mayChange) head.push(`-# ${whoCould}`);
   if (!mayChange || warning.length > 0) return { content: head.join("\n"), buttons: [] };
   const shown = dirs.slice(0, MAX_DIRS);
   const hint =
@@ -108,7 +119,7 @@ function settingLines(row: ChannelRow): string[] {
   const agents = [
     ...chosen,
     ...(limited.length > 0 ? [`at most ${limited.join(", ")}`] : []),
-    worktree ? "each in a git worktree of its own" : "in that directory",
+    worktree ? "each works in a git worktree of its own" : "work in that directory",
   ];
   return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
 }

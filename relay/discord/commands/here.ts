@@ -5,7 +5,7 @@ import { CHANNEL_MODES, type ChannelRequest } from "../../../shared/channel-api.
 import { AppError } from "../../../shared/errors.ts";
 import { type DiscordId, discordIdSchema } from "../../../shared/ids.ts";
 import type { RoleRequest } from "../../../shared/people-api.ts";
-import { ROLES } from "../../../shared/rights.ts";
+import { ROLES, type Role } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { toMessage } from "../buttons.ts";
 import { channelOf } from "./channel-here.ts";
@@ -14,6 +14,15 @@ import { addLimitOptions, chosenLimits, limitOptionName } from "./limit-options.
 
 /** The choice that takes a role away. */
 const NO_ROLE = "none";
+/** What each role means, as it stands in the list of choices. */
+const ROLE_WORDS: Readonly<Record<Role | typeof NO_ROLE, string>> = {
+  owner: "all, and gives roles",
+  maker: "what a member may, begins threads and jobs, sets the channel",
+  member: "writes, presses buttons, decides what agents ask",
+  viewer: "looks on",
+  guest: "writes what somebody else has to let in",
+  none: "takes the role back",
+};
 /** As long as the sidecar takes a name. */
 const MAX_NAME = 200;
 
@@ -26,7 +35,7 @@ const OPTION_NAMES: readonly (readonly [field: string, option: string])[] = [
 
 const definition = new SlashCommandBuilder()
   .setName("here")
-  .setDescription("Show this channel's settings, or set them; a channel that is not served is from then on");
+  .setDescription("Show this channel's settings, or set them: the bot serves the channel from then on");
 definition.addStringOption(dirOption("Where its threads run if nobody says where"));
 definition.addStringOption((option) =>
   option
@@ -63,7 +72,12 @@ definition.addStringOption((option) =>
   option
     .setName("role")
     .setDescription("What they may in this channel; none takes it back")
-    .addChoices(...[...ROLES, NO_ROLE].map((name) => ({ name, value: name }))),
+    .addChoices(
+      ...([...ROLES, NO_ROLE] as const).map((role) => ({
+        name: `${role}: ${ROLE_WORDS[role]}`,
+        value: role,
+      })),
+    ),
 );
 definition.addBooleanOption((option) =>
   option.setName("remove").setDescription("Serve this channel no more; its threads go on"),
@@ -82,7 +96,10 @@ export const here: Command = {
     const isRemoved = interaction.options.getBoolean("remove") === true;
     const role = roleOf(interaction, channelId);
     if ([isNamed, isRemoved, role !== undefined].filter(Boolean).length > 1 && role)
-      throw new AppError("invalid_request", "who: must stand alone with role, without other options.");
+      throw new AppError(
+        "invalid_request",
+        "who: stands with role alone; give other options in another /here.",
+      );
     if (isRemoved && isNamed)
       throw new AppError("invalid_request", "remove: must stand alone, without other options.");
     try {
