@@ -1,6 +1,5 @@
-import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { longestFirst } from "./test/support/longest-first.ts";
 import { MAX_WORKERS } from "./test/support/spare.ts";
 
 /** By how long they take, so that none of them is left running alone at the end. */
@@ -32,16 +31,6 @@ const LONGEST = [
   "page-surface",
 ];
 
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
-      const index = LONGEST.indexOf(basename(moduleId, ".test.ts"));
-      return index < 0 ? LONGEST.length : index;
-    };
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
-  }
-}
-
 export default defineConfig({
   test: {
     include: ["{shared,vm,relay,local-discord,cli,agent,follow,browser,test}/**/*.test.ts"],
@@ -62,7 +51,7 @@ export default defineConfig({
     // five minutes in all. So a file leaves nothing behind in a module, and no promise that rejects later: the file that
     // runs then would be blamed.
     isolate: false,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: longestFirst(LONGEST) },
     globalSetup: ["test/support/leaks.ts"],
     setupFiles: ["test/support/setup.ts"],
   },
