@@ -1,6 +1,7 @@
 /** Arguments of a program as others may see them: what looks like a secret in them is left out. Pure. */
 
-const MASK = "…";
+/** Stands in the place of what looks like a secret. */
+export const MASK = "…";
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|bearer/i;
 /** Tokens of known makers, and long words of letters and digits in which both are mixed. */
 const SECRET_VALUE =

@@ -1,13 +1,16 @@
 /** The engine `own` when its model, or whoever set it up, does something wrong; and a conversation that gets too long. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { statusOf } from "../../shared/agent/fold.ts";
-import { openThreads, says } from "../support/agent-threads.ts";
+import { openThreads, says, type ThreadOptions } from "../support/agent-threads.ts";
 import { bash, envOf, killAll, modelOfFile, ownOptions } from "../support/own-agent.ts";
 
 const openThread = openThreads();
 const model = modelOfFile();
 
-const open = (env = envOf("openai-compatible", model.url)) => openThread(ownOptions(env));
+const open = (env = envOf("openai-compatible", model.url), agent: ThreadOptions["agent"] = {}) =>
+  openThread(ownOptions(env, { agent }));
 
 test("a cut stream is tried again; calls that are no JSON or of no tool are told, and the turn goes on", async () => {
   const thread = open();
@@ -24,6 +27,20 @@ test("a cut stream is tried again; calls that are no JSON or of no tool are told
   expect(thread.of("permission_request")).toEqual([]);
   expect(model.timesInContext("could not be read")).toBe(1);
   expect(model.timesInContext('There is no tool "teleport". There are: read, ')).toBe(1);
+});
+
+test("an answer that takes longer than params.callSeconds is asked for again, in words", async () => {
+  const thread = open(undefined, { params: { callSeconds: 1 } });
+  const go = join(thread.dir, "go");
+  thread.write(says("go", { text: "Here.", waitFor: go }));
+  thread.start();
+  const { title } = await thread.event("notice");
+  expect(title).toMatch(
+    /^the server \(http:.*\): its answer was not there after 1 s \(params\.callSeconds\)\. Trying again/,
+  );
+  writeFileSync(go, "");
+  expect(await thread.event("turn_end")).toMatchObject({ stopReason: "end_turn" });
+  expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Here."]);
 });
 
 test("without a key, and with an address of nothing, a sentence says what to do; the next message tries again", async () => {

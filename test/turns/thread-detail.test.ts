@@ -36,8 +36,22 @@ test("its configuration comes back, without what is secret", async () => {
   const program = { engine: "command", program: "cat", args: ["--api-key", "abc", "-u"] } as const;
   await begin("program", { ...program, args: [...program.args] });
   expect((await detail("program")).agent).toMatchObject({ ...program, args: ["--api-key", "…", "-u"] });
-  const text = JSON.stringify([await detail("asked"), await detail("program")]);
-  expect(text).not.toMatch(/mcpConfigFile|"abc"/);
+  const by = (command: string) => ({ at: "before_step", by: { command } }) as const;
+  const harmless = "grep -q 'a b' \"$FILE\" || exit 1";
+  const gates = [
+    by("curl -H 'Authorization: Bearer abc' http://me:abc@host/"),
+    by(harmless),
+    by("echo 'abc"),
+  ];
+  await begin("gates", { gates });
+  expect((await detail("gates")).agent?.gates).toMatchObject([
+    by("curl -H Authorization: … http://me:…@host/"),
+    by(harmless),
+    by("…"),
+  ]);
+  const ids = ["asked", "program", "gates"];
+  const text = JSON.stringify(await Promise.all(ids.map(detail)));
+  expect(text).not.toMatch(/mcpConfigFile|abc/);
   await openTerminal(sidecar.client, "terminal", "cat");
   expect(await detail("terminal")).toMatchObject({ agent: null, tags: [], lifecycle: "active" });
 });

@@ -1,13 +1,15 @@
 /** One thread with its configuration and its descent. */
 
 import type { ThreadConfig } from "../../shared/agent/config.ts";
-import { maskArgs } from "../../shared/agent/mask-args.ts";
+import { deciderOf, type KeptGate } from "../../shared/agent/gates.ts";
+import { MASK, maskArgs } from "../../shared/agent/mask-args.ts";
 import { isOpen } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { ThreadDetail } from "../../shared/thread-detail.ts";
 import type { Store } from "../store/store.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentFolders } from "./folders.ts";
+import { splitArgs } from "./program.ts";
 
 /** Configurations that are read for one thread. */
 const MAX_ANCESTORS = 1_000;
@@ -65,5 +67,26 @@ export class ThreadDetails {
 
 function configurationOf({ agent, launch }: ThreadConfig): NonNullable<ThreadDetail["agent"]> {
   const { parentThreadId: _, originThreadId: __, tags: ___, ...rest } = agent;
-  return { ...rest, program: launch.program, args: maskArgs(launch.args) };
+  const gates = rest.gates?.map(withoutSecrets);
+  return { ...rest, ...(gates && { gates }), program: launch.program, args: maskArgs(launch.args) };
+}
+
+/** A command that decides may carry a key in its words. */
+function withoutSecrets(gate: KeptGate): KeptGate {
+  const decider = deciderOf(gate);
+  if (decider.is !== "command") return gate;
+  const command = maskCommand(decider.command);
+  return command === decider.command ? gate : { ...gate, by: { command } };
+}
+
+/** The command as it was written, unless something in it looks like a secret: then its words, without their quotes. */
+function maskCommand(command: string): string {
+  let words: string[];
+  try {
+    words = splitArgs(command);
+  } catch {
+    return MASK; // nobody can tell its words apart
+  }
+  const masked = maskArgs(words);
+  return masked.every((word, at) => word === words[at]) ? command : masked.join(" ");
 }

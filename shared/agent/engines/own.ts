@@ -8,6 +8,10 @@ const modes: PermissionModes = {
   bypass: "bypassPermissions",
 };
 
+/** Models that are known to read texts alone, with or without a provider before the name. */
+const SEES_NOTHING =
+  /(^|[/:])(gpt-3\.5|gpt-oss|o1-mini|o1-preview|o3-mini|deepseek-(chat|reasoner|coder|r1|v3)|qwen[\d.]*-coder|codestral|codellama|starcoder|llama-?3(\.[13])?([-:]|$))/i;
+
 export const own = {
   title: "threadmux's own agent",
   program: {
@@ -34,6 +38,7 @@ export const own = {
     outputSchema: "all",
     tools: true,
     images: true,
+    lacks: (model) => (SEES_NOTHING.test(model) ? ["images"] : []),
     params: { temperature: {}, thinking: {}, maxInputTokens: {}, maxOutputTokens: {}, callSeconds: {} },
     calls: true,
     gates: ["before_step", "after_step", "after_complete", "on_error", "on_limit"],
