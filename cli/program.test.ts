@@ -21,7 +21,7 @@ test("the top tells all commands, settings and exit codes; each command has exam
   );
   const ofAll = "ls new directives send tail screen attach kill log logs view browser resize status";
   const ofAgents =
-    "inbox asks approve deny answer steps branch worktree interrupt pause resume compact mode model trust limit rules diff undo channel role room";
+    "inbox asks approve deny answer steps branch worktree interrupt pause resume compact mode model trust limit rules diff undo channel role room main";
   const ofScripts = "run here take wait events engines acp job memory hook";
   const ofSetUp = "doctor backup restore service";
   expect(names).toEqual([ofAll, ofAgents, ofScripts, ofSetUp, "help"].flatMap((some) => some.split(" ")));

@@ -25,6 +25,7 @@ import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addLs } from "./commands/ls.ts";
+import { addMain } from "./commands/main.ts";
 import { addMemory } from "./commands/memory.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
@@ -143,6 +144,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addChannel(program, act);
   addRole(program, act);
   addRoom(program, act);
+  addMain(program, act);
   addRun(program, act);
   addHere(program, act);
   addTake(program, act);

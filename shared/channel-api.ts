@@ -65,6 +65,11 @@ export type ChannelRow = z.output<typeof channelSchema>;
 /** What people set of a channel. */
 export type ChannelSettings = Omit<ChannelRow, "id" | "isFixed" | keyof ChannelPlace>;
 
+/** The name of the agent that hears a channel; undefined if none does. */
+export function agentOf({ mode, agent }: Pick<ChannelRow, "mode" | "agent">): string | undefined {
+  return mode === "main" ? (agent ?? MAIN_AGENT) : undefined;
+}
+
 /** All that the relay's settings name; other rows stay. */
 export const channelsRequestSchema = z.strictObject({
   channels: z

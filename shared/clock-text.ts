@@ -10,3 +10,8 @@ export function clockText(iso: string, nowMs: number): string {
 export function timeOf(iso: string): string {
   return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
+
+/** The beginning of the day by the clock of this machine; both in milliseconds since the epoch. */
+export function dayStart(nowMs: number): number {
+  return new Date(nowMs).setHours(0, 0, 0, 0);
+}

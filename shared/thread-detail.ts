@@ -3,7 +3,7 @@ import * as z from "zod";
 import { agentConfigSchema } from "./agent/config.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
 import { threadSchema } from "./api.ts";
-import { knownThreadId } from "./ids.ts";
+import { knownDiscordId, knownThreadId } from "./ids.ts";
 
 /** `locked`: it was branched and takes no more messages. `dead`: it was killed, or lost. */
 export const LIFECYCLES = ["active", "locked", "dead"] as const;
@@ -29,5 +29,7 @@ export const threadDetailSchema = threadSchema.extend({
   root: knownThreadId,
   branchedFrom: knownThreadId.nullable(),
   spawnedBy: knownThreadId.nullable(),
+  /** Of an agent that speaks with a tool: the channels that it hears, or in which it heard somebody before. */
+  heardIn: z.array(knownDiscordId).optional(),
 });
 export type ThreadDetail = z.infer<typeof threadDetailSchema>;

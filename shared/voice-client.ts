@@ -2,7 +2,7 @@
 import type * as z from "zod";
 import type { SidecarClient } from "./client.ts";
 import { voice } from "./protocol/voice.ts";
-import type { mainReplySchema, SpokenNote, spokenReplySchema } from "./voice-api.ts";
+import type { MainStatus, mainReplySchema, SpokenNote, spokenReplySchema } from "./voice-api.ts";
 
 export class VoiceClient {
   readonly #client: SidecarClient;
@@ -14,6 +14,11 @@ export class VoiceClient {
   /** The thread of the agent that hears a channel. @throws AppError `unsupported`, `thread_ended` */
   findMain(channelId: string): Promise<z.output<typeof mainReplySchema>> {
     return this.#client.call(voice.main, { channelId });
+  }
+
+  /** How the agent that hears a channel is; it is not made by that. @throws AppError `not_found`, `unsupported` */
+  getMain(channelId: string): Promise<MainStatus> {
+    return this.#client.call(voice.status, { channelId });
   }
 
   /** Lists messages that are to be said, the oldest first. */

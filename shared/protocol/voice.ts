@@ -1,5 +1,5 @@
 /** Agents that speak with a tool: who hears a channel, and what is to be said there. */
-import { mainReplySchema, spokenNoteSchema, spokenReplySchema } from "../voice-api.ts";
+import { mainReplySchema, mainStatusSchema, spokenNoteSchema, spokenReplySchema } from "../voice-api.ts";
 import { route } from "./route.ts";
 
 export const voice = {
@@ -19,6 +19,16 @@ export const voice = {
       "invalid_directory",
       "unavailable",
     ],
+    isRepeatable: true,
+  }),
+  status: route({
+    method: "get",
+    path: "/channel/:channelId/main",
+    right: "read",
+    summary: "How the agent that hears a channel of mode main is: what it does, costs, and has not answered",
+    status: 200,
+    reply: mainStatusSchema,
+    errors: ["not_found", "unsupported"],
     isRepeatable: true,
   }),
   list: route({

@@ -25,6 +25,7 @@ interface Operation {
 /** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
 const WITHOUT = [
   "/channel/:channelId/main",
+  "/channel/:channelId/main",
   "/conversations/take",
   "/jobs/:job/test", // needs the hook's door
   "/memory/undo",

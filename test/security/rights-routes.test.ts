@@ -104,6 +104,7 @@ const ROUTES: Record<string, string> = {
   "GET /memory/search": "read",
   "POST /memory/undo": "decide",
   "POST /channel/{channelId}/main": "type",
+  "GET /channel/{channelId}/main": "read",
   "POST /rooms": "run",
   "GET /rooms": "read",
   "GET /room/{id}": "read",

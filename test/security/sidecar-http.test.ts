@@ -38,6 +38,7 @@ const ROUTES: [Method, string][] = [
   ["delete", "/thread/open/attachments/a"],
   ["put", "/channel/1/messages/inbox.1"],
   ["get", "/channel/1/messages"],
+  ["get", "/channel/1/main"],
   ["get", "/inbox"],
   ["get", "/asks"],
   ["post", "/thread/open/asks/x"],

@@ -2,12 +2,12 @@
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { isOpen } from "../../shared/api.ts";
 import {
+  agentOf,
   type ChannelPlace,
   type ChannelRequest,
   type ChannelRow,
   type ChannelSettings,
   type FixedChannel,
-  MAIN_AGENT,
   MAX_CHANNELS,
 } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -89,8 +89,11 @@ export class Channels {
     refuseForMain(settings);
     this.#refuseUnsupported(settings);
     this.#refuseSecond(known, settings);
-    if (known?.mode !== "main") this.#refuseStranger(channelId, settings, by);
-    if (known?.mode !== "main" && settings.mode === "main") this.#forgetEnded(settings.agent ?? MAIN_AGENT);
+    const name = agentOf(settings);
+    if (known?.mode !== "main" && name !== undefined) {
+      this.#refuseStranger(channelId, name, by);
+      this.#forgetEnded(name);
+    }
     store.channels.put(channelId, settings);
     return this.#get(channelId);
   }
@@ -104,10 +107,11 @@ export class Channels {
   }
 
   /** One agent hears a channel: another one would miss what was said before, and both would answer. */
-  #refuseSecond(known: ChannelRow | undefined, { mode, agent }: ChannelSettings): void {
+  #refuseSecond(known: ChannelRow | undefined, settings: ChannelSettings): void {
     const { store } = this.#options;
-    const before = known?.mode === "main" ? (known.agent ?? MAIN_AGENT) : undefined;
-    if (before === undefined || mode !== "main" || (agent ?? MAIN_AGENT) === before) return;
+    const before = known && agentOf(known);
+    const after = agentOf(settings);
+    if (before === undefined || after === undefined || after === before) return;
     const threadId = store.spoken.findMain(before);
     const number = threadId === undefined ? undefined : store.agents.find(threadId)?.number;
     const called = number === undefined ? before : `${before} (#${number})`;
@@ -121,12 +125,8 @@ export class Channels {
    * Who writes in one channel of an agent can learn what was said in its others, so whoever joins a channel to them must be
    * able to write in each.
    */
-  #refuseStranger(channelId: DiscordId, { mode, agent }: ChannelSettings, by: Principal): void {
-    if (mode !== "main") return;
-    const name = agent ?? MAIN_AGENT;
-    const heard = this.list().filter(
-      (row) => row.id !== channelId && row.mode === "main" && (row.agent ?? MAIN_AGENT) === name,
-    );
+  #refuseStranger(channelId: DiscordId, name: string, by: Principal): void {
+    const heard = this.list().filter((row) => row.id !== channelId && agentOf(row) === name);
     for (const { id } of heard)
       try {
         this.#options.people.judge(by, "type", id);

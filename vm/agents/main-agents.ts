@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { isOpen } from "../../shared/api.ts";
-import { type ChannelRow, MAIN_AGENT } from "../../shared/channel-api.ts";
+import type { ChannelRow } from "../../shared/channel-api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { type DiscordId, type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -11,6 +11,7 @@ import { readRegular, UnfitFile } from "../../shared/regular-file.ts";
 import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
+import { heardChannel } from "./heard-channels.ts";
 
 export interface MainAgentsOptions {
   store: Store;
@@ -43,11 +44,7 @@ export class MainAgents {
    */
   async of(channelId: DiscordId, by: Principal): Promise<{ threadId: ThreadId; name: string }> {
     const { store } = this.#options;
-    const row = store.channels.find(channelId);
-    if (!row) throw new AppError("not_found", `channel: ${channelId} is none that is served.`);
-    if (row.mode !== "main")
-      throw new AppError("unsupported", `mode: this channel is in mode ${row.mode}, so no agent hears it.`);
-    const name = row.agent ?? MAIN_AGENT;
+    const { row, name } = heardChannel(store, channelId);
     return this.#making.run(name, async () => {
       const known = store.spoken.findMain(name);
       const thread = known === undefined ? undefined : store.threads.find(known);

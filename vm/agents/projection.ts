@@ -69,9 +69,11 @@ export class Projection {
       let fold = before;
       for (const { event, byte, bytes } of events) {
         const step = stepOf(event);
-        if (step) steps.set(threadId, event.seq, step);
-        this.#applyAsk(rows, threadId, fold, event);
         const folded = foldEvent(fold, event);
+        const isEnd = event.type === "turn_end";
+        const usd = isEnd ? folded.totals.spendUsd - fold.totals.spendUsd : undefined;
+        if (step) steps.set(threadId, event.seq, step, usd);
+        this.#applyAsk(rows, threadId, fold, event);
         if (byte >= newFrom) {
           all.add(threadId, event.type, { byte, bytes }, causesOf(folded, event));
           seen.push([fold, event]);

@@ -9,6 +9,7 @@ import type { ThreadDetail } from "../../shared/thread-detail.ts";
 import type { Store } from "../store/store.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentFolders } from "./folders.ts";
+import { channelsEverHeardBy } from "./heard-channels.ts";
 import { splitArgs } from "./program.ts";
 
 /** Configurations that are read for one thread. */
@@ -38,6 +39,7 @@ export class ThreadDetails {
       lifecycle: !isOpen(thread.status) ? "dead" : isLocked ? "locked" : "active",
       root: this.#rootOf(threadId),
       ...{ branchedFrom: branchedFrom ?? null, spawnedBy: spawnedBy ?? null },
+      ...(thread.voice && { heardIn: channelsEverHeardBy(this.#store, threadId) }),
     };
   }
 

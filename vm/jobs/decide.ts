@@ -78,8 +78,3 @@ function minutesText(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }
-
-/** Of the machine's local day. */
-export function dayStart(nowMs: number): number {
-  return new Date(nowMs).setHours(0, 0, 0, 0);
-}

@@ -1,6 +1,8 @@
 /** Makes runs of the requests and events that wait: of each its own, or of those that came together one. */
+
 import { randomBytes } from "node:crypto";
 import { joinCauses } from "../../shared/agent/fold-causes.ts";
+import { dayStart } from "../../shared/clock-text.ts";
 import { readerSchema } from "../../shared/hooks/reader.ts";
 import type { HookCoalesce } from "../../shared/hooks/settings.ts";
 import type { EventWhen } from "../../shared/jobs/event.ts";
@@ -15,7 +17,7 @@ import type { Reader } from "../hooks/reader.ts";
 import type { WaitingRequest } from "../store/hook-requests.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
-import { dayStart, whySkipped } from "./decide.ts";
+import { whySkipped } from "./decide.ts";
 import { eventsText, foundSchema } from "./event-match.ts";
 import { takesText } from "./hooks.ts";
 import { whyGone } from "./maker.ts";

@@ -1,5 +1,7 @@
 /** What callers do with jobs. */
+
 import { isOpen } from "../../shared/api.ts";
+import { dayStart } from "../../shared/clock-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { JobPreview } from "../../shared/jobs/api.ts";
@@ -13,7 +15,7 @@ import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
-import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
+import { LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
 import type { JobEvents } from "./events.ts";
 import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";

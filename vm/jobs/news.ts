@@ -1,11 +1,11 @@
 /** Notes what people are to be told of jobs. Each note stands in the transaction that makes it true. */
+import { dayStart } from "../../shared/clock-text.ts";
 import type { JobNews as News } from "../../shared/jobs/news.ts";
 import type { Log } from "../../shared/log.ts";
 import type { JobNewsRow, NewJobNews } from "../store/job-news.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
-import { dayStart } from "./decide.ts";
 
 /** The word by which an agent says that there is nothing to say. */
 const HEARTBEAT_OK = "HEARTBEAT_OK";

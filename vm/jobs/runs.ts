@@ -2,7 +2,9 @@
  * Runs, from their claim to their end. Each step is in its row before the next one: a sidecar that was killed in between
  * takes the run up where it was.
  */
+
 import { openUsd } from "../../shared/agent/limits.ts";
+import { dayStart } from "../../shared/clock-text.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
@@ -14,7 +16,6 @@ import type { AgentThreads } from "../agents/agent-threads.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
-import { dayStart } from "./decide.ts";
 import { whySilent } from "./heartbeat.ts";
 import { whyGone } from "./maker.ts";
 import type { JobNews } from "./news.ts";

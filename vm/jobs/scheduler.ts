@@ -1,11 +1,12 @@
 /** Claims what is due: one timer of at most a minute for all jobs. The claim and the next due instant are one write. */
 
+import { dayStart } from "../../shared/clock-text.ts";
 import { isClock } from "../../shared/jobs/when.ts";
 import type { Log } from "../../shared/log.ts";
 import { job } from "../../shared/principal.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
-import { dayStart, decide, LONGEST_SLEEP_MS } from "./decide.ts";
+import { decide, LONGEST_SLEEP_MS } from "./decide.ts";
 import { whyGone } from "./maker.ts";
 import { runName } from "./names.ts";
 import type { JobNews } from "./news.ts";

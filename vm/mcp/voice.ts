@@ -3,7 +3,6 @@
  * answered; the relay sends what the row says.
  */
 import { createHash } from "node:crypto";
-import { MAIN_AGENT } from "../../shared/channel-api.ts";
 import { timeOf } from "../../shared/clock-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
@@ -15,6 +14,7 @@ import {
 } from "../../shared/principal.ts";
 import { findDiscordMessage } from "../../shared/voice-api.ts";
 import type { Agents } from "../agents/agents.ts";
+import { channelsHeardBy } from "../agents/heard-channels.ts";
 import { Sources } from "../agents/sources.ts";
 import type { People } from "../callers/people.ts";
 import type { Store } from "../store/store.ts";
@@ -66,11 +66,7 @@ export class Voice {
 
   /** The channels that a thread's agent hears. */
   channelsOf(threadId: ThreadId): DiscordId[] {
-    const { channels, spoken } = this.#options.store;
-    return channels
-      .list()
-      .filter(({ mode, agent }) => mode === "main" && spoken.findMain(agent ?? MAIN_AGENT) === threadId)
-      .map(({ id }) => id);
+    return channelsHeardBy(this.#options.store, threadId);
   }
 
   /** Where it may write in Discord now: each channel that it hears, and whom it heard there. */

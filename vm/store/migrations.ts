@@ -189,6 +189,10 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   `,
   "ALTER TABLE job_news ADD COLUMN count INTEGER NOT NULL DEFAULT 1",
+  `
+  ALTER TABLE steps ADD COLUMN usd REAL;
+  CREATE INDEX steps_of_day ON steps (thread_id, ended_at) WHERE kind = 'turn';
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,7 +1,7 @@
 /** The messages of agents that speak with a tool, whom those agents heard where, and which agent hears a channel. */
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import { type DiscordId, knownDiscordId, knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { MAX_LISTED_SPOKEN, type Spoken, type SpokenNote, spokenSchema } from "../../shared/voice-api.ts";
 import type { Database } from "./database.ts";
 
@@ -17,6 +17,7 @@ const rowSchema = z
 const heardSchema = z.object({ input_id: z.string(), heard_at: z.int() });
 const countSchema = z.object({ n: z.int() });
 const idSchema = z.object({ thread_id: knownThreadId });
+const channelSchema = z.object({ channel_id: knownDiscordId });
 const personSchema = z.object({ person_id: z.string() });
 
 /** The number of a thread's messages that are kept after they were said. */
@@ -43,6 +44,7 @@ export class SpokenTable {
   readonly #hear;
   readonly #findHeard;
   readonly #listHeard;
+  readonly #listHeardIn;
   readonly #findMain;
   readonly #isMain;
   readonly #listMains;
@@ -91,6 +93,7 @@ export class SpokenTable {
     this.#listHeard = db.prepare(
       "SELECT person_id FROM spoken_heard WHERE thread_id = ? AND channel_id = ? ORDER BY heard_at DESC LIMIT 20",
     );
+    this.#listHeardIn = db.prepare("SELECT DISTINCT channel_id FROM spoken_heard WHERE thread_id = ?");
     this.#findMain = db.prepare("SELECT thread_id FROM main_agents WHERE name = ?");
     this.#isMain = db.prepare("SELECT 1 FROM main_agents WHERE thread_id = ?");
     this.#listMains = db.prepare("SELECT thread_id FROM main_agents");
@@ -189,6 +192,11 @@ export class SpokenTable {
   /** Who was heard in a channel, the last one first. */
   listHeard(threadId: ThreadId, channelId: string): string[] {
     return this.#listHeard.all(threadId, channelId).map((row) => personSchema.parse(row).person_id);
+  }
+
+  /** The channels in which a thread heard somebody. */
+  listHeardIn(threadId: ThreadId): DiscordId[] {
+    return this.#listHeardIn.all(threadId).map((row) => channelSchema.parse(row).channel_id);
   }
 
   findMain(name: string): ThreadId | undefined {

@@ -47,16 +47,17 @@ export class StepTable {
   readonly #listBefore;
   readonly #lastTurn;
   readonly #calls;
+  readonly #spent;
   readonly #removeSome;
 
   constructor(db: Database) {
     this.#set = db.prepare(
-      `INSERT INTO steps (thread_id, kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens)
-       VALUES (@threadId, @kind, @stepId, @seq, @status, @title, @startedAt, @endedAt, @durationMs, @reason, @model, @tokens)
+      `INSERT INTO steps (thread_id, kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens, usd)
+       VALUES (@threadId, @kind, @stepId, @seq, @status, @title, @startedAt, @endedAt, @durationMs, @reason, @model, @tokens, @usd)
        ON CONFLICT DO UPDATE SET status = excluded.status, title = coalesce(excluded.title, title),
          started_at = coalesce(excluded.started_at, started_at), ended_at = excluded.ended_at,
          duration_ms = excluded.duration_ms, reason = excluded.reason, model = coalesce(excluded.model, model),
-         tokens = excluded.tokens`,
+         tokens = excluded.tokens, usd = excluded.usd`,
     );
     this.#list = db.prepare(
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
@@ -71,13 +72,20 @@ export class StepTable {
        FROM steps WHERE thread_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT 1`,
     );
     this.#calls = db.prepare("SELECT count(*) AS count FROM steps WHERE thread_id = ? AND kind = 'chat'");
+    this.#spent = db.prepare(
+      "SELECT coalesce(sum(usd), 0) AS usd FROM steps WHERE thread_id = ? AND kind = 'turn' AND ended_at >= ?",
+    );
     this.#removeSome = db.prepare(
       "DELETE FROM steps WHERE rowid IN (SELECT rowid FROM steps WHERE thread_id = ? LIMIT 1000)",
     );
   }
 
-  /** Begins a step or changes it. @param seq of the event that says so. */
-  set(threadId: ThreadId, seq: number, change: StepChange): void {
+  /**
+   * Begins a step or changes it.
+   * @param seq of the event that says so
+   * @param usd what a turn that ends has cost, in dollars
+   */
+  set(threadId: ThreadId, seq: number, change: StepChange, usd?: number): void {
     const { usage } = change;
     this.#set.run({
       threadId,
@@ -92,6 +100,7 @@ export class StepTable {
       reason: change.reason ?? null,
       model: change.model ?? null,
       tokens: usage ? usage.inputTokens + usage.outputTokens : null,
+      usd: usd ?? null,
     });
   }
 
@@ -103,6 +112,11 @@ export class StepTable {
   /** How many calls of the model have begun. */
   countCalls(threadId: ThreadId): number {
     return z.object({ count: z.int() }).parse(this.#calls.get(threadId)).count;
+  }
+
+  /** Sums up what the turns have cost, in dollars, that ended since then. @param since ISO 8601 in UTC */
+  spentSince(threadId: ThreadId, since: string): number {
+    return z.object({ usd: z.number() }).parse(this.#spent.get(threadId, since)).usd;
   }
 
   findLastTurn(threadId: ThreadId): StepRow | undefined {

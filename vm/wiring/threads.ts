@@ -11,6 +11,7 @@ import { Branches } from "../agents/branches.ts";
 import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
 import { MainAgents } from "../agents/main-agents.ts";
+import { MainStatuses } from "../agents/main-status.ts";
 import { Marks } from "../agents/marks.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
@@ -106,6 +107,7 @@ export interface Operations {
   memorySearch: MemorySearch;
   marks: Marks;
   mainAgents: MainAgents;
+  mainStatus: MainStatuses;
   spoken: Spoken;
   voice: Voice;
   rooms: Rooms;
@@ -134,6 +136,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   };
   const engine = config.agent.engine ?? DEFAULT_ENGINE;
   const directives = new Directives({ ...common, threadEnv, engine });
+  const foldNow = (threadId: ThreadId) => agents.foldNow(threadId);
   const marks = new Marks({ ...common, agents: agentThreads, kind: agentKind });
   const children = new Children({ ...common, creation, agents, marks, directives, kill });
   const browsers = new Browsers(common);
@@ -172,7 +175,8 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
     mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
-    spoken: new Spoken({ ...common, inputs, foldNow: (threadId) => agents.foldNow(threadId) }),
+    mainStatus: new MainStatuses({ ...common, foldNow, people: peopleOf(common.store) }),
+    spoken: new Spoken({ ...common, inputs, foldNow }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     ...createRooms(common, { agents, creation, marks, directives, kill }),
     kill,

@@ -1,17 +1,20 @@
 /** Agents that speak with a tool. */
 import { AppError } from "../../../shared/errors.ts";
 import type { MainAgents } from "../../agents/main-agents.ts";
+import type { MainStatuses } from "../../agents/main-status.ts";
 import type { Spoken } from "../../agents/spoken.ts";
 import type { ApiHandlers } from "../api.ts";
 
 export interface VoiceServices {
   mainAgents: MainAgents;
+  mainStatus: MainStatuses;
   spoken: Spoken;
 }
 
-export function voiceHandlers({ mainAgents, spoken }: VoiceServices): ApiHandlers["voice"] {
+export function voiceHandlers({ mainAgents, mainStatus, spoken }: VoiceServices): ApiHandlers["voice"] {
   return {
     main: ({ params, by }) => mainAgents.of(params.channelId, by),
+    status: ({ params, by }) => mainStatus.of(params.channelId, by),
     list: () => spoken.list(),
     note: async ({ params, body }) => {
       if (!(await spoken.note(Number(params.spokenId), body)))
