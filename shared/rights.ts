@@ -17,6 +17,7 @@ export const RIGHTS = {
   jobs: "make and change jobs",
   settings: "change the settings of a channel",
   roles: "give and take roles",
+  thoughts: "read what agents wrote for themselves",
   propose: "write what waits until somebody who may write lets it in",
 } as const;
 export type Right = keyof typeof RIGHTS;
@@ -27,7 +28,7 @@ const MAKER: readonly Right[] = [...MEMBER, "run", "jobs", "settings"];
 
 /** The table. */
 export const MAY: Readonly<Record<Role, readonly Right[]>> = {
-  owner: [...MAKER, "roles"],
+  owner: [...MAKER, "roles", "thoughts"],
   maker: MAKER,
   member: MEMBER,
   viewer: ["read"],

@@ -1,7 +1,12 @@
 /** The channels that the relay serves: each is a project with a directory and settings of its own. */
 import type { Command } from "commander";
 import { LIMIT_NAMES } from "../../shared/agent/limit-schema.ts";
-import { type ChannelRequest, type ChannelRow, channelRequestSchema } from "../../shared/channel-api.ts";
+import {
+  agentOf,
+  type ChannelRequest,
+  type ChannelRow,
+  channelRequestSchema,
+} from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -31,6 +36,7 @@ interface SetOptions extends LimitOptions {
   model?: string;
   permissionMode?: string;
   directive?: string;
+  agent?: string;
   worktree?: boolean;
 }
 
@@ -38,6 +44,7 @@ interface SetOptions extends LimitOptions {
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   ...{ dir: "--dir", mode: "--mode", engine: "--engine", model: "--model" },
   ...{ permissionMode: "--permission-mode", directive: "--directive", worktree: "--worktree" },
+  agent: "--agent",
 };
 
 export function addChannel(program: Command, act: Act): void {
@@ -60,6 +67,7 @@ export function addChannel(program: Command, act: Act): void {
     .option("--model <name>", `of its agents: their model; ${USUAL}: the engine's`)
     .option("--permission-mode <mode>", `of its agents: plan, acceptEdits, …; ${USUAL}: the engine's`)
     .option("--directive <name>", `by which its agents are made; ${USUAL}: none`)
+    .option("--agent <name>", `in mode main: the one agent that hears it; ${USUAL}: main`)
     .option("--worktree", "its agents work in a git worktree each, if nobody says otherwise")
     .option("--no-worktree", "they do not");
   addLimitOptions(set, "none")
@@ -111,12 +119,18 @@ async function remove(context: Context, wanted: string): Promise<number> {
 }
 
 /** @throws AppError `invalid_request` naming the option */
-function requestOf({ dir, mode, engine, model, permissionMode, directive, worktree, ...rest }: SetOptions) {
+function requestOf(options: SetOptions): ChannelRequest {
+  const { dir, mode, engine, model, permissionMode, directive, agent, worktree, ...rest } = options;
   const choice = (value: string | undefined) => (value === USUAL ? null : value);
   const limits = limitChanges(rest);
   const given = {
     ...{ dir, mode, engine: choice(engine), model: choice(model) },
-    ...{ permissionMode: choice(permissionMode), directive: choice(directive), worktree },
+    ...{
+      permissionMode: choice(permissionMode),
+      directive: choice(directive),
+      agent: choice(agent),
+      worktree,
+    },
     ...(Object.keys(limits).length > 0 && { limits }),
   };
   const request = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -152,10 +166,19 @@ function fields(row: ChannelRow): string[] {
   return cells.map((cell) => cleanLine(cell).trim());
 }
 
-function describeAgents({ engine, model, permissionMode, directive, limits, worktree }: ChannelRow): string {
+function describeAgents(row: ChannelRow): string {
+  const { engine, model, permissionMode, directive, limits, worktree } = row;
   const limited = LIMIT_NAMES.flatMap((name) =>
     limits[name] === undefined ? [] : [`${name} ${limits[name]}`],
   );
-  const parts = [directive, engine, model, permissionMode, ...limited, worktree ? "worktree" : null];
+  const parts = [
+    agentOf(row) ?? null,
+    directive,
+    engine,
+    model,
+    permissionMode,
+    ...limited,
+    worktree ? "worktree" : null,
+  ];
   return parts.filter((part) => part !== null).join(", ");
 }

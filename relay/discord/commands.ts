@@ -10,6 +10,7 @@ import { job } from "./commands/job.ts";
 import { key } from "./commands/key.ts";
 import { kill } from "./commands/kill.ts";
 import { logs } from "./commands/logs.ts";
+import { main } from "./commands/main.ts";
 import { memory } from "./commands/memory.ts";
 import { queue } from "./commands/queue.ts";
 import { resize } from "./commands/resize.ts";
@@ -37,6 +38,7 @@ export const COMMANDS = new Map<string, Command>(
     exported,
     thread,
     thoughts,
+    main,
     inbox,
     here,
     job,

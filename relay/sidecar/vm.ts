@@ -201,6 +201,11 @@ export class VmThread {
     return thread as Thread;
   }
 
+  /** Lists the channels that its agent hears, or in which it heard somebody; none if it has words of its own. */
+  async listHeardIn(): Promise<DiscordId[]> {
+    return (await this.#client.getThread(this.threadId)).heardIn ?? [];
+  }
+
   /** Notes that its Discord thread is about to be made, or which it is. */
   putHome(request: HomeRequest): Promise<void> {
     return this.#client.putHome(this.threadId, request);

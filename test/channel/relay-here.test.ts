@@ -84,6 +84,16 @@ test("options set each field, and take it back; the thread of a channel is that 
   await all.sidecar.client.killThread(thread);
 });
 
+test("the one agent that hears a channel is named, completed, and given back", async () => {
+  const [ops, dev] = [made("ops-1"), made("dev-1")];
+  expect(await said(ops, { mode: "main", agent: "helper" })).toContain("hears this channel, `helper`.");
+  expect(await rowOf(ops)).toMatchObject({ mode: "main", agent: "helper" });
+  expect(await complete(dev, { agent: "hel" }, "agent")).toEqual(["helper"]);
+  expect(await said(ops, { agent: "Not this" })).toContain("agent: must be 1 to 32 characters");
+  await said(ops, { mode: "off", agent: "default" });
+  expect(await rowOf(ops)).toMatchObject({ mode: "off", agent: null });
+});
+
 test("a role that the server does not have is named", async () => {
   const { driver } = all.discord;
   const { id: team } = driver.roles.create("team");

@@ -219,7 +219,9 @@ test("from a shell", async () => {
   expect(listed.stdout).toBe(
     `${FIRST}\t\tmention\t.\t\tset by the relay's own settings\n${SHOP}\t#shop\tthreads\tshop\t\t\n`,
   );
+  const rowOfShop = async () => (await listOf(client)).find((row) => row.id === SHOP);
   for (const [args, words] of [
+    [["set", SHOP, "--agent", "Ops Team"], /--agent: must be 1 to 32/],
     [["set", SHOP, "--engine", "gpt"], /--engine: must be claude/],
     [["set", "toys"], /there is none called "toys"/],
     [["set", FIRST, "--mode", "off"], /DISCORD_CHANNEL_ID/],
@@ -228,6 +230,11 @@ test("from a shell", async () => {
     const { code, stderr } = await cli(...args);
     expect([code !== 0, stderr]).toEqual([true, expect.stringMatching(words)]);
   }
+  await cli("set", "#shop", "--mode", "main", "--agent", "till");
+  expect(await rowOfShop()).toMatchObject({ mode: "main", agent: "till" });
+  expect((await cli("list")).stdout).toContain("\tmain\tshop\ttill\t");
+  await cli("set", "#shop", "--mode", "off", "--agent", "default");
+  expect(await rowOfShop()).toMatchObject({ mode: "off", agent: null });
   await cli("remove", "shop");
   expect((await listOf(client)).map((row) => row.id)).toEqual([FIRST]);
 });

@@ -38,6 +38,7 @@ test("the commands are registered", () => {
     "key",
     "kill",
     "logs",
+    "main",
     "memory",
     "queue",
     "resize",

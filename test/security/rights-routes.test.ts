@@ -9,7 +9,7 @@ const ROLES = ["owner", "maker", "member", "viewer", "guest", "nobody"] as const
 
 /** The rights of each role; it has no others. No person may use a route of the right `none`. */
 const TABLE: Record<(typeof ROLES)[number], string> = {
-  owner: "read type press decide run jobs settings roles",
+  owner: "read type press decide run jobs settings roles thoughts",
   maker: "read type press decide run jobs settings",
   member: "read type press decide",
   viewer: "read",

@@ -16,7 +16,7 @@ type Role = (typeof ROLES)[number];
 
 /** The rights of each role; it has no others. */
 const TABLE: Record<Role, string> = {
-  owner: "read type press decide run jobs settings roles",
+  owner: "read type press decide run jobs settings roles thoughts",
   maker: "read type press decide run jobs settings",
   member: "read type press decide",
   viewer: "read",
@@ -123,6 +123,10 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["read", "memory search", { query: "words" }],
   ["read", "memory show", { file: "MEMORY.md", path: "MEMORY.md" }],
   ["decide", "memory forget", { file: "MEMORY.md", path: "MEMORY.md", text: "words" }],
+  ["read", "main status", {}],
+  ["read", "main hear", {}],
+  ["press", "main pause", {}],
+  ["press", "main resume", {}],
   ["press", "queue", { text: "words" }],
   ["jobs", "job add", { name: "n", when: "never", dir: ".", prompt: "Hi" }],
   ["type", "key", { name: "Enter" }],
@@ -153,7 +157,7 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["jobs", "job resume", { job: "none" }],
   ["jobs", "job run", { job: "none" }],
   ["jobs", "job remove", { job: "none" }],
-  ["roles", "thoughts", {}],
+  ["thoughts", "thoughts", {}],
 ];
 
 // Promise: S1

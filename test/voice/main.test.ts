@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { Vm } from "../../relay/sidecar/vm.ts";
+import type { Role } from "../../shared/rights.ts";
 import { STAND_IN_CONFIG, script, transcriptOf } from "../support/agents.ts";
 import { makeFolder } from "../support/folders.ts";
 import { aDiscordId } from "../support/ids.ts";
@@ -119,38 +120,78 @@ test("no command shows what it writes for itself", async () => {
   }
 });
 
-test("/thoughts shows it to an owner of each channel that an agent hears, and to nobody else", async () => {
+const roleIn = (channelId: string, role: Role | null) =>
+  vm().people.setRole({ kind: "user", id: aDiscordId(max()), channelId: aDiscordId(channelId), role });
+const run = (who: string, place: string, name: string, options: Record<string, string> = {}) =>
+  all.discord.driver.command(who, place, name, options).reply();
+
+test("/thoughts shows it to an owner of each channel that the agent has heard, and to nobody else", async () => {
   const { driver } = all.discord;
   const home = (await all.sidecar.client.getThread(await main())).home?.channelId ?? "";
-  const shown = await driver.command(all.you, home, "thoughts", {}).reply();
-  expect(shown.isEphemeral).toBe(true);
-  expect(shown.content).not.toContain("private thought");
-  const [file] = shown.attachments;
-  expect(driver.attachment(file?.id ?? "").toString()).toContain("A private thought.");
+  for (const place of [home, ops]) {
+    const shown = await run(all.you, place, "thoughts");
+    expect(shown.isEphemeral).toBe(true);
+    expect(shown.content).not.toContain("private thought");
+    const [file] = shown.attachments;
+    expect(driver.attachment(file?.id ?? "").toString()).toContain("A private thought.");
+  }
   expect([...driver.messages(home), ...said()].map(({ content }) => content).join()).not.toContain(
     "private thought",
   );
-  // It hears another channel, in which this owner is a viewer: what was said there is not theirs.
-  const other = driver.createChannel("other").id;
+  // It has heard another channel, in which this owner has no role: what was said there is not theirs.
+  const [other, foreign] = ["other", "foreign"].map((name) => driver.createChannel(name).id) as [
+    string,
+    string,
+  ];
   await vm().channels.set(aDiscordId(other), { mode: "main" });
-  await vm().people.setRole({
-    kind: "user",
-    id: aDiscordId(max()),
-    channelId: aDiscordId(ops),
-    role: "owner",
-  });
-  const answer = async () => (await driver.command(max(), home, "thoughts", {}).reply()).content;
+  await vm().channels.set(aDiscordId(foreign), { mode: "main", agent: "helper" });
+  await roleIn(ops, "owner");
+  const answer = async () => (await run(max(), ops, "thoughts")).content;
   await until("the owner of one channel to be told of the other", async () =>
-    (await answer()).includes("in this channel"),
+    (await answer()).includes(`<#${other}>`),
   );
-  await vm().people.setRole({
-    kind: "user",
-    id: aDiscordId(max()),
-    channelId: aDiscordId(other),
-    role: "owner",
-  });
-  await until("the owner of both to be shown it", async () => (await answer()).includes("wrote for itself"));
+  expect(await answer()).toMatch(/so you may not read what agents wrote for themselves\. Owners could: <@/);
+  // One that another agent hears does not count, and one that this agent hears no more does, if it heard somebody there.
   await vm().channels.set(aDiscordId(other), { mode: "off" });
+  await until("it to be shown", async () => (await answer()).includes("wrote for itself lately"));
+  const nowhere = driver.createChannel("nowhere").id;
+  expect((await run(all.you, nowhere, "thoughts")).content).toContain(`No agent hears <#${nowhere}>`);
+});
+
+test("/main says how the channel's agent is, holds it, and lets it hear another channel", async () => {
+  const { driver } = all.discord;
+  const { number } = await all.sidecar.client.getThread(await main());
+  const shown = await run(all.you, ops, "main status");
+  expect(shown.isEphemeral).toBe(true);
+  expect(shown.content).toMatch(
+    new RegExp(`hears <#${ops}>\\.\n💤 It rests.*\n📁 \`\\.\` · \\$0\\.0\\d today · nothing unanswered$`),
+  );
+  expect(shown.content).toContain(`\`main\` (#${number})`);
+  expect((await run(all.you, ops, "main pause")).content).toContain("takes no messages until `/main resume`");
+  const status = async () => (await run(all.you, ops, "main status")).content;
+  await until("its rest", async () => (await status()).includes("⏸ It is held"));
+  const refused = write("are you there?");
+  await until("the refusal", () => said().some(({ replyTo }) => replyTo?.id === refused.id));
+  expect((await run(all.you, ops, "main resume")).content).toContain("goes on");
+  await until("its going on", async () => !(await status()).includes("⏸"));
+
+  const third = driver.createChannel("third").id;
+  const both = `hears <#${ops}> <#${third}>: whoever writes in one of them can learn what was said in the others.`;
+  // Who may set the other channel alone could learn by it what is said here.
+  await roleIn(ops, "viewer");
+  await roleIn(third, "maker");
+  const hear = async () => (await run(max(), third, "main hear", { add: third })).content;
+  await until("the viewer to be refused", async () => (await hear()).includes("hears <#"));
+  expect(await hear()).toMatch(/You are a viewer here, and may not write into threads\. .* could: <@/);
+  await roleIn(ops, "member");
+  expect(await hear()).toContain(both);
+  expect((await run(all.you, ops, "main hear")).content).toContain(both);
+  const names = await driver.autocomplete(all.you, ops, "main hear", { agent: "he" }, "agent");
+  expect(names.map(({ value }) => value)).toEqual(["helper"]);
+  const none = (await run(all.you, ops, "main hear", { remove: third, agent: "helper" })).content;
+  expect(none).toContain("it is main that hears it");
+  expect((await run(all.you, ops, "main hear", { remove: third })).content).toContain("no more");
+  expect((await run(all.you, ops, "main hear")).content).toMatch(new RegExp(`hears <#${ops}>\\.$`));
 });
 
 test("an address that is missing or closed is refused with a list of what is open", async () => {

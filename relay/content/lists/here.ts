@@ -2,7 +2,7 @@
 
 import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
 import { describeLimit } from "../../../shared/agent/limits.ts";
-import { CHANNEL_MODES, type ChannelMode, type ChannelRow } from "../../../shared/channel-api.ts";
+import { agentOf, CHANNEL_MODES, type ChannelMode, type ChannelRow } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { clip } from "../../../shared/clip.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
@@ -121,7 +121,9 @@ function settingLines(row: ChannelRow): string[] {
     ...(limited.length > 0 ? [`at most ${limited.join(", ")}`] : []),
     worktree ? "each works in a git worktree of its own" : "work in that directory",
   ];
-  return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
+  const name = agentOf(row);
+  const hears = name === undefined ? MODES[mode].text : `${MODES[mode].text}, ${code(name)}`;
+  return [`Directory: ${code(dir)}`, `A message here ${hears}.`, `Agents: ${agents.join(" · ")}`];
 }
 
 /**

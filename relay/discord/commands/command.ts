@@ -25,6 +25,9 @@ export const MAX_OPTION_CHARACTERS = 6_000;
 /** In place of a channel's own choice: as the sidecar's settings have it. */
 export const USUAL = "default";
 
+/** The option that names the agent which hears a channel. */
+export const HEARER_OPTION = "agent";
+
 export interface CommandContext {
   vm: Vm;
   threads: Threads;

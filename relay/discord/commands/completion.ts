@@ -2,6 +2,7 @@
 import type { AutocompleteInteraction } from "discord.js";
 import { ENGINE_NAMES } from "../../../shared/agent/engines/engines.ts";
 import { isOpen } from "../../../shared/api.ts";
+import { agentOf } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { chosenEngine, type EngineChoice, engineChoices } from "../../../shared/engines-api.ts";
 import { AppError } from "../../../shared/errors.ts";
@@ -14,7 +15,7 @@ import { directoryChoice } from "../../texts.ts";
 import { completeKey } from "../keys.ts";
 import { findServed } from "./channel-here.ts";
 import type { CommandContext } from "./command.ts";
-import { USUAL } from "./command.ts";
+import { HEARER_OPTION, USUAL } from "./command.ts";
 import { findThread } from "./thread/part.ts";
 
 /** Discord shows at most 25 choices of at most 100 characters. */
@@ -97,6 +98,8 @@ async function complete(context: CommandContext, what: Typed) {
       return (await context.vm.jobs.list())
         .filter(({ name }) => name.includes(typed.trim().toLowerCase()))
         .map((job) => ({ name: cut(`${job.name} · ${doesText(job)}`), value: job.name }));
+    case HEARER_OPTION:
+      return completeAgent(context.vm, typed);
     case "file":
       return completeMemory(context.vm, typed);
     case "withdraw":
@@ -109,6 +112,15 @@ async function complete(context: CommandContext, what: Typed) {
     default:
       return [];
   }
+}
+
+/** The names of the agents that hear channels now. */
+async function completeAgent(vm: Vm, typed: string) {
+  const { channels } = await vm.channels.list();
+  const names = new Set(channels.flatMap((row) => agentOf(row) ?? []));
+  return [...names]
+    .filter((name) => name.includes(typed.trim().toLowerCase()))
+    .map((name) => ({ name, value: name }));
 }
 
 /** Files of memories; a directory's is found by the directory's path too. */

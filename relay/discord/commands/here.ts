@@ -9,7 +9,7 @@ import { ROLES, type Role } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { toMessage } from "../buttons.ts";
 import { channelOf } from "./channel-here.ts";
-import { type Command, dirOption, USUAL } from "./command.ts";
+import { type Command, dirOption, HEARER_OPTION, USUAL } from "./command.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "./limit-options.ts";
 
 /** The choice that takes a role away. */
@@ -47,6 +47,7 @@ for (const [name, description] of [
   ["engine", "Of its agents: their engine; default: the sidecar's"],
   ["model", "Of its agents: their model; default: the engine's own choice"],
   ["directive", "By which its agents are made; default: none"],
+  [HEARER_OPTION, "In mode main: the name of the one agent that hears it; default: main"],
 ] as const)
   definition.addStringOption((option) =>
     option.setName(name).setDescription(description).setMaxLength(MAX_NAME).setAutocomplete(true),
@@ -135,7 +136,11 @@ function requestOf(interaction: ChatInputCommandInteraction): ChannelRequest {
   const limits = Object.entries(chosenLimits(interaction)).map(([name, value]) => [name, value || null]);
   const given = {
     ...{ dir: text("dir"), mode: text("mode"), engine: choice("engine"), model: choice("model") },
-    ...{ permissionMode: choice("permission-mode"), directive: choice("directive") },
+    ...{
+      permissionMode: choice("permission-mode"),
+      directive: choice("directive"),
+      agent: choice(HEARER_OPTION),
+    },
     worktree: options.getBoolean("worktree") ?? undefined,
     ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
   };
