@@ -5,7 +5,7 @@ import type { EventOf } from "../../shared/agent/events.ts";
 import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { browserPids, START_MS } from "../support/browsers.ts";
-import { callTool } from "../support/mcp.ts";
+import { callTool, readAnswer } from "../support/mcp.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { type Site, startSite } from "../support/site.ts";
 import { until, untilValue } from "../support/wait.ts";
@@ -98,6 +98,17 @@ test(
     const typed = await use("user", "type", { text: "red shoes", number, picture, enter: true });
     expect(typed).toContain("red shoes in Red");
     expect(site.asked).toContain("/search?q=red+shoes&c=Red");
+    const name = "browser_look";
+    const parts = await readAnswer(sidecar, { threadId: "user", name, input: { picture: true } });
+    expect(parts.map(({ type, mimeType }) => [type, mimeType])).toEqual([
+      ["text", undefined],
+      ["image", "image/png"],
+    ]);
+    expect(
+      Buffer.from(parts[1]?.data ?? "", "base64")
+        .subarray(1, 4)
+        .toString(),
+    ).toBe("PNG");
     // Numbers of a page that is gone are refused.
     expect(await use("user", "click", { number: 1, picture: picture - 1 || 99 })).toMatch(
       /refused, and says why/,

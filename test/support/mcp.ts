@@ -31,6 +31,16 @@ export async function callTools(
   return results.map(({ content }) => content[0]?.text ?? "");
 }
 
+/** All parts of what the model is told. */
+export async function readAnswer(
+  place: Place,
+  { threadId, name, input = {}, callId = "call" }: ToolUse,
+): Promise<{ type: string; text?: string; data?: string; mimeType?: string }[]> {
+  const params = { name, arguments: input, _meta: { "claudecode/toolUseId": callId } };
+  const [result] = await post(place, threadId, "tools/call", [params]);
+  return (result as { content: Awaited<ReturnType<typeof readAnswer>> }).content;
+}
+
 /** @returns the names of all tools that a thread has */
 export async function listTools(place: Place, threadId: string): Promise<string[]> {
   const [reply] = (await post(place, threadId, "tools/list", [{}])) as { tools: { name: string }[] }[];

@@ -107,6 +107,11 @@ export class AgentBrowsers {
     return this.#options.browsers.actAndRead(this.#get(agentId), op, { inputId, textFrom });
   }
 
+  /** The newest picture, a PNG. @throws AppError `not_found` if it has none */
+  getPicture(agentId: ThreadId): Promise<Buffer> {
+    return this.#options.browsers.getPicture(this.#get(agentId));
+  }
+
   /** @throws AppError `not_found` if it has none */
   async end(agentId: ThreadId): Promise<void> {
     await this.#options.kill(this.#get(agentId), threadPrincipal(agentId));

@@ -25,6 +25,7 @@ const open = z.strictObject({
 const look = z.strictObject({
   scroll: z.enum(["up", "down", "left", "right", "top", "bottom"]).optional().describe("Scrolls there first"),
   from: z.int().min(0).default(0).describe("The character of the page's text to begin with"),
+  picture: z.boolean().default(false).describe("You get the picture too, with the numbers drawn on it"),
 });
 const click = z.strictObject({ number: z.int().describe("What to click, by its number"), picture });
 const type = z.strictObject({
@@ -71,10 +72,11 @@ export function browserTools(options: BrowserToolsOptions): Tool[] {
       isFor,
       description: "What your browser shows now; also scrolled, and the next part of a long text.",
       inputSchema: look,
-      run: (call) => {
-        const { scroll, from } = look.parse(call.input);
+      run: async (call) => {
+        const { scroll, from, picture } = look.parse(call.input);
         const op: BrowserOp = scroll === undefined ? { do: "look" } : { do: "scroll", to: scroll };
-        return told(options, call, from, (mine) => agentBrowsers.act(mine, op, from));
+        const text = await told(options, call, from, (mine) => agentBrowsers.act(mine, op, from));
+        return picture ? { text, picture: await agentBrowsers.getPicture(call.threadId) } : text;
       },
     },
     {

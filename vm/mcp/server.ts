@@ -11,7 +11,7 @@ import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { MayUse } from "./may-use.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolAnswer } from "./tool.ts";
 
 /** It is written into transcripts. */
 const MAX_CALL_ID = 200;
@@ -84,7 +84,7 @@ export class McpServer {
       if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
       if (tool.right !== "none") await this.#mayUse(threadId, tool.right);
       this.#log.info({ threadId, tool: name }, "an agent uses a tool");
-      return { content: [{ type: "text" as const, text: await tool.run(call) }] };
+      return { content: contentOf(await tool.run(call)) };
     } catch (error) {
       return {
         content: [{ type: "text" as const, text: this.#sentenceOf(error, threadId, name) }],
@@ -103,6 +103,13 @@ export class McpServer {
     this.#log.error({ threadId, tool, err: error }, "a tool failed");
     return "Something went wrong in threadmux; its log says what.";
   }
+}
+
+function contentOf(answer: string | ToolAnswer) {
+  if (typeof answer === "string") return [{ type: "text" as const, text: answer }];
+  const { text, picture } = answer;
+  const image = { type: "image" as const, data: picture.toString("base64"), mimeType: "image/png" };
+  return [{ type: "text" as const, text }, image];
 }
 
 function describe({ name, description, inputSchema }: Tool) {

@@ -14,6 +14,13 @@ export interface ToolCall {
   signal: AbortSignal;
 }
 
+/** What the model is told, with a picture. */
+export interface ToolAnswer {
+  text: string;
+  /** A PNG. */
+  picture: Buffer;
+}
+
 export interface Tool {
   /** With it is declared as what people are asked about it. */
   name: OurTool;
@@ -25,5 +32,5 @@ export interface Tool {
   /** The right that those need for whom the agent works; `none`: the tool itself judges. */
   right: Right | "none";
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
-  run(call: ToolCall): Promise<string>;
+  run(call: ToolCall): Promise<string | ToolAnswer>;
 }

@@ -4,6 +4,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { text as readAll } from "node:stream/consumers";
 import * as z from "zod";
+import { findImageType, IMAGE_BEGINNING_BYTES } from "../../../shared/agent/attachments.ts";
 import { errorText } from "../../../shared/errors.ts";
 import type { AnyTool, ToolContext, ToolResult } from "./tools/tool.ts";
 
@@ -25,7 +26,16 @@ const listSchema = z.object({
   ),
 });
 const resultSchema = z.object({
-  content: z.array(z.object({ type: z.string(), text: z.string().optional() })).default([]),
+  content: z
+    .array(
+      z.object({
+        type: z.string(),
+        text: z.string().optional(),
+        /** Of an image, in base64. */
+        data: z.string().optional(),
+      }),
+    )
+    .default([]),
   isError: z.boolean().default(false),
 });
 const replySchema = z.object({
@@ -36,6 +46,10 @@ const replySchema = z.object({
 const PROTOCOL_VERSION = "2025-06-18";
 const LIST_MS = 5_000;
 const MAX_SUBJECT = 100;
+/** Of one result. */
+const MAX_IMAGES = 4;
+/** In base64, of one image. */
+const MAX_IMAGE_CHARACTERS = 5_000_000;
 
 export interface McpTools {
   tools: AnyTool[];
@@ -92,11 +106,28 @@ async function callTool(
   try {
     const params = { name, arguments: input ?? {}, _meta: { "threadmux/callId": callId } };
     const { content, isError } = resultSchema.parse(await post(server, "tools/call", params, signal));
-    return { text: content.flatMap(({ text }) => text ?? []).join("\n"), isError };
+    const images = imagesOf(content);
+    return {
+      text: content.flatMap(({ text }) => text ?? []).join("\n"),
+      isError,
+      ...(images.length > 0 && { images }),
+    };
   } catch (error) {
     const text = signal.aborted ? "The turn was stopped." : errorText(error);
     return { text, isError: true };
   }
+}
+
+/** Those that models take, by what they are and not by what the server says. */
+function imagesOf(content: z.infer<typeof resultSchema>["content"]): NonNullable<ToolResult["images"]> {
+  return content
+    .filter(({ type, data }) => type === "image" && data !== undefined && data.length <= MAX_IMAGE_CHARACTERS)
+    .slice(0, MAX_IMAGES)
+    .flatMap(({ data: base64 = "" }) => {
+      const data = Buffer.from(base64, "base64");
+      const mediaType = findImageType(data.subarray(0, IMAGE_BEGINNING_BYTES));
+      return mediaType ? [{ mediaType, data }] : [];
+    });
 }
 
 /** A call may wait for another thread for a day: it ends when the server answers, or the person stops it. */

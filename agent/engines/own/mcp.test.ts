@@ -1,0 +1,64 @@
+/** Results of a server's tools: their text, and the images that a model can take. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findMcpTools } from "./mcp.ts";
+import type { ToolContext } from "./tools/tool.ts";
+
+const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+let folder: string;
+let server: Server;
+let content: object[] = [];
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tmx-mcp-"));
+  server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (part) => {
+      body += part;
+    });
+    request.on("end", () => {
+      const tools = [{ name: "look", inputSchema: { type: "object" } }];
+      const result = JSON.parse(body).method === "tools/list" ? { tools } : { content };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  writeFileSync(join(folder, "mcp.json"), JSON.stringify({ mcpServers: { web: { url } } }));
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function look() {
+  const { tools } = await findMcpTools(join(folder, "mcp.json"), []);
+  const call = tools[0]?.call({});
+  if (!call || "problem" in call) throw new Error("there is no call");
+  const context = { callId: "c", signal: new AbortController().signal } as ToolContext;
+  return call.run(context);
+}
+
+test("an image goes to the model as what it is; text that says that it is one, and more than four, do not", async () => {
+  const image = { type: "image", data: PNG, mimeType: "text/html" };
+  content = [
+    { type: "text", text: "Here." },
+    image,
+    { type: "image", data: "aGVsbG8=", mimeType: "image/png" },
+  ];
+  expect(await look()).toEqual({
+    text: "Here.",
+    isError: false,
+    images: [{ mediaType: "image/png", data: Buffer.from(PNG, "base64") }],
+  });
+  content = Array.from({ length: 9 }, () => image);
+  expect((await look()).images).toHaveLength(4);
+  content = [{ type: "image", data: "A".repeat(6_000_000), mimeType: "image/png" }];
+  expect(await look()).toEqual({ text: "", isError: false });
+});
