@@ -89,7 +89,7 @@ function toolOf(
     kind: "other",
     isRepeatable: false,
     call: (input) => ({
-      asksAs: () => (isAllowed ? "nothing" : "always"),
+      asksAs: () => (isAllowed ? "nothing" : "tool"),
       subject: subjectOf(input),
       writes: () => [],
       run: (context) => callTool(server, toolName, input, context),

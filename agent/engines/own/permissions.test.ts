@@ -57,6 +57,18 @@ test("a granted rule lets its commands run, and no other", () => {
   expect(judge({ ...run("npm test"), asksAs: "always" }, "default", rules)).toEqual({ is: "ask" });
 });
 
+test("a server's tool is allowed for the thread by its name", () => {
+  const call = { name: "mcp__web__open", asksAs: "tool" as const, subject: "example.org" };
+  const rules = new Set(["mcp__web__open"]);
+  expect(judge(call, "default", NONE)).toEqual({ is: "ask", rule: "mcp__web__open" });
+  expect(judge(call, "acceptEdits", NONE).is).toBe("ask");
+  expect(judge(call, "default", rules).is).toBe("run");
+  expect(judge(call, "plan", rules).is).toBe("ask");
+  expect(judge({ ...call, name: "mcp__web__close" }, "default", rules).is).toBe("ask");
+  expect(judge({ ...call, name: "mcp__web__\u202e" }, "default", NONE)).toEqual({ is: "ask" });
+  expect(optionsOf("mcp__web__open")[1]?.name).toBe("Allow mcp__web__open in this thread");
+});
+
 test("edits are allowed for the thread by one rule", () => {
   const edit = { name: "edit", asksAs: "write" as const, subject: "a.ts" };
   expect(judge(edit, "default", NONE)).toEqual({ is: "ask", rule: "write" });

@@ -16,6 +16,8 @@ const PLAN_ONLY =
   "Nothing may be changed in the mode plan. Look around, and describe what you would do; the person then chooses another mode.";
 /** The rule that lets every tool write files of the thread's directory. */
 const WRITE_RULE = "write";
+/** The rule that lets a tool of a server run is its name. */
+const TOOL_RULE = /^mcp__[\w-]{1,190}$/;
 /** In a command without them there is nothing but words: it is one program with its arguments. */
 const PLAIN_COMMAND = /^[\w./:=@,+%-]+( [\w./:=@,+%-]+)*$/;
 const MAX_RULE = 200;
@@ -31,6 +33,11 @@ export function judge(
 ): Judgement {
   if (asksAs === "nothing" || modeId === "bypassPermissions") return { is: "run" };
   if (asksAs === "always") return { is: "ask" };
+  if (asksAs === "tool") {
+    const rule = TOOL_RULE.test(name) ? name : undefined;
+    const isAllowed = modeId !== "plan" && rule !== undefined && rules.has(rule);
+    return isAllowed ? { is: "run" } : { is: "ask", ...(rule !== undefined && { rule }) };
+  }
   if (modeId === "plan") return asksAs === "write" ? { is: "refused", why: PLAN_ONLY } : { is: "ask" };
   if (asksAs === "write") {
     const isAllowed = modeId === "acceptEdits" || rules.has(WRITE_RULE);

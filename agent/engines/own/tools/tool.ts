@@ -6,10 +6,10 @@ import { ToolError } from "./tool-error.ts";
 import type { Where } from "./where.ts";
 
 /**
- * How a call asks a person: `nothing` in no mode, `write` and `bash` as the mode has it for files and for commands, and
- * `always` in every mode but the one that asks for nothing.
+ * How a call asks a person: `nothing` in no mode, `write` and `bash` as the mode has it for files and for commands,
+ * `tool` unless a rule of the thread names the tool, and `always` in every mode but the one that asks for nothing.
  */
-export type AsksAs = "nothing" | "write" | "bash" | "always";
+export type AsksAs = "nothing" | "write" | "bash" | "tool" | "always";
 
 export interface Tool<I> {
   readonly name: string;
