@@ -29,7 +29,7 @@ export interface PumpOptions {
   comeBack: () => Promise<boolean>;
   budget: Budget;
   /** Whose share of the budget it takes. */
-  owner: string;
+  owner: () => string;
   threadId: string;
   log: Log;
   now: () => number;
@@ -118,7 +118,7 @@ export class Pump {
         const step = next();
         if (step && step !== "again" && step.at <= now()) await step.run();
       },
-      { owner, threadId, signal: this.#stop.signal },
+      { owner: owner(), threadId, signal: this.#stop.signal },
     );
     return false;
   }

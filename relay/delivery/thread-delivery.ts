@@ -47,7 +47,7 @@ export interface ThreadDeliveryOptions<Reply> {
   /** The keys of messages that an earlier process found deleted ({@link Ledger.gone}). */
   gone?: readonly string[] | undefined;
   /** Whose share of the request budget it takes. */
-  owner: string;
+  owner: () => string;
   putMark: (mark: ContentMark & DeliveryPlace) => Promise<void>;
   putMessage: (key: string, note: MessageRequest) => Promise<void>;
   api: DiscordApi;

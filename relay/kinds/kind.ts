@@ -114,6 +114,8 @@ export interface LiveThreadOptions {
   thread: ThreadInDiscord;
   /** Its ledger. */
   rows: readonly LedgerRow[];
+  /** Whose share of the request budget it takes, by who began it. */
+  ownerOf: (createdBy: string) => string;
   vm: Vm;
   api: DiscordApi;
   budget: Budget;

@@ -56,6 +56,7 @@ function open(type: "terminal" | "agent") {
     api: new DiscordApi(new REST(), new Requests(stop.signal, async () => undefined)),
     budget: createBudget(),
     botId: "100000000000000002",
+    ownerOf: (createdBy) => createdBy,
     isAnsi: false,
     log: createLog("relay", "silent"),
     now: Date.now,

@@ -49,7 +49,7 @@ export function openShown<Reply>(options: LiveThreadOptions, shown: Shown<Reply>
 }
 
 function openDelivery<Reply>(
-  { thread, rows, api, budget, botId, log, now, waitScale, onRefused }: LiveThreadOptions,
+  { thread, rows, ownerOf, api, budget, botId, log, now, waitScale, onRefused }: LiveThreadOptions,
   { vm, content, mark, editIntervalMs, keepsMessages = false, readFile }: Shown<Reply>,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
@@ -62,7 +62,7 @@ function openDelivery<Reply>(
     gone: mark?.gone,
     isReused: isHeir(thread),
     ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
-    owner: thread.createdBy,
+    owner: () => ownerOf(thread.createdBy),
     putMark: (kept) => vm.putMark({ ...kept }),
     putMessage: (key, note) =>
       vm.putMessage(key, "messageId" in note ? { ...note, keep: keepsMessages } : note),

@@ -144,7 +144,7 @@ export class Channel {
       content,
       rows,
       seen: channelId,
-      owner: botId,
+      owner: () => botId,
       // A file is named by the thread whose attachment it is, and its name there.
       readFile: (file) => {
         const at = file.indexOf("/");

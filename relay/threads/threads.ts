@@ -8,8 +8,9 @@ import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
 import { openThread } from "../kinds/kinds.ts";
 import { isInDiscord, type Thread } from "../sidecar/names.ts";
 import type { Channels } from "./channels.ts";
+import { Owners } from "./owners.ts";
 
-export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
+export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "ownerOf" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
   channels: Pick<Channels, "say" | "poke" | "first" | "isGone" | "find">;
   /** Looks at the channels at Discord. Resolves once those that the bot can't serve are known and announced. */
@@ -18,6 +19,7 @@ export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows
 
 export class Threads {
   readonly #options: ThreadsOptions;
+  readonly #owners = new Owners();
   readonly #live = new Map<string, LiveThread>();
   /** The fields from which the names of threads are made that nobody has named. */
   readonly #made = new Map<string, Pick<Thread, "type" | "dir" | "command">>();
@@ -71,10 +73,12 @@ export class Threads {
   add(thread: Thread, rows: readonly LedgerRow[], paused?: string): LiveThread {
     const { threadId } = thread;
     if (!isInDiscord(thread)) throw new Error(`${threadId} has no Discord thread`);
+    this.#owners.note(thread.ownId, thread.createdBy);
     const live = openThread({
       ...this.#options,
       thread,
       rows,
+      ownerOf: (createdBy) => this.#owners.of(createdBy),
       onRefused: (refusal) => {
         this.#onRefused(live, refusal).catch((error: unknown) => {
           this.#options.log.error({ threadId, err: error }, "could not let go of a thread");

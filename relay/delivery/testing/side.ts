@@ -125,7 +125,7 @@ export class Side {
       rows: structuredClone([...this.rows.values()]),
       seen: THREAD,
       gone: this.mark?.gone,
-      owner: "1",
+      owner: () => "1",
       putMark: (mark) =>
         request(() => {
           this.mark = structuredClone(mark) as never;
