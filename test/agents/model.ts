@@ -48,6 +48,8 @@ export interface Model {
 }
 
 export interface Fault {
+  /** It refuses in the place of the answer that the conversation's script has. */
+  refuses?: { status: number; message: string };
   /** The stream ends before its end. */
   isCut?: boolean;
   /** In the place of each call's arguments: it need be no JSON. */
@@ -86,6 +88,11 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
     const raw = asked[wire.field] as never;
     requests.push({ ...asked, messages: raw, at: Date.now(), headers: request.headers });
     const body = { ...asked, messages: wire.read(raw), stream: asked.stream ?? wire.streams };
+    const { refuses } = faults[0] ?? {};
+    if (refuses) {
+      faults.shift();
+      return refuse(response, refuses);
+    }
     const round = roundFor(body, options);
     if (round.waitFor) await appears(round.waitFor, closing.signal);
     if (round.delayMs) await sleep(round.delayMs, undefined, { signal: closing.signal });

@@ -136,7 +136,11 @@ export class Answers {
         const seconds = (ms / 1_000).toFixed(ms < 10_000 ? 1 : 0);
         output.say({
           events: [
-            { type: "notice", severity: "warning", title: `${fault.sentence} Trying again in ${seconds} s.` },
+            {
+              type: "notice",
+              severity: "warning",
+              title: `${ended(fault.sentence)} Trying again in ${seconds} s.`,
+            },
           ],
           live: { retry: { attempt, error: fault.sentence } },
         });
@@ -208,6 +212,11 @@ export class Answers {
 
 const SUMMARISE =
   "Summarise this conversation for yourself, so that you can go on without it: the task, what was decided, the files that were touched, what is open, and exact names and values. Answer with the summary alone.";
+
+/** The provider's own words, which end the sentence, may have no full stop. */
+function ended(sentence: string): string {
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
+}
 
 /** How a turn ends with an answer that the model was kept from ending. @param finish in the provider's words */
 export function earlyEnd(finish: string): "max_tokens" | "refusal" | undefined {

@@ -10,6 +10,7 @@ import {
   tool,
 } from "ai";
 import type { Usage } from "../../../shared/agent/values.ts";
+import { LongAnswer, MAX_ANSWER_CHARACTERS } from "./bounded-fetch.ts";
 import type { Mapping } from "./mapping.ts";
 import { systemMessage, withCacheMarks } from "./messages.ts";
 
@@ -74,11 +75,12 @@ export class Stopped extends Error {
   }
 }
 
-/** @throws Stopped, CutStream, or what the provider or the network says */
+/** @throws Stopped, CutStream, LateAnswer, LongAnswer, or what the provider or the network says */
 export async function callModel(request: ModelRequest): Promise<Reply> {
   const { model, mapping, system, messages, tools, mayCall } = request;
   const { maxOutputTokens, temperature, timeoutMs, signal } = request;
   const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const given = new AbortController();
   const startedMs = performance.now();
   const collector = new Collector(request.onText);
   const { fullStream } = streamText({
@@ -91,7 +93,7 @@ export async function callModel(request: ModelRequest): Promise<Reply> {
     maxOutputTokens,
     ...(temperature !== undefined && { temperature }),
     providerOptions: request.providerOptions,
-    abortSignal: late ? AbortSignal.any([signal, late]) : signal,
+    abortSignal: AbortSignal.any([signal, given.signal, ...(late ? [late] : [])]),
     onError: () => {},
   });
   try {
@@ -101,6 +103,7 @@ export async function callModel(request: ModelRequest): Promise<Reply> {
       collector.take(part, performance.now() - startedMs);
     }
   } catch (error) {
+    given.abort(); // nobody reads the rest
     if (!signal.aborted && !late?.aborted) throw error;
   }
   if (signal.aborted) throw new Stopped(collector.pieces);
@@ -116,6 +119,7 @@ class Collector {
   finish: string | undefined;
   ttftMs: number | undefined;
   readonly #onText: ModelRequest["onText"];
+  #characters = 0;
   readonly #written = new Map<string, Extract<ReplyPiece, { text: string }>>();
 
   constructor(onText: ModelRequest["onText"]) {
@@ -123,6 +127,8 @@ class Collector {
   }
 
   take(part: TextStreamPart<ToolSet>, ms: number): void {
+    if (part.type === "tool-input-delta") this.#count(part.delta);
+    if (part.type === "text-delta" || part.type === "reasoning-delta") this.#count(part.text);
     switch (part.type) {
       case "text-start":
       case "reasoning-start":
@@ -157,6 +163,12 @@ class Collector {
       default:
         return;
     }
+  }
+
+  /** @throws LongAnswer */
+  #count({ length }: string): void {
+    this.#characters += length;
+    if (this.#characters > MAX_ANSWER_CHARACTERS) throw new LongAnswer();
   }
 
   #begin(part: { type: "text-start" | "reasoning-start"; id: string; providerMetadata?: unknown }): void {

@@ -124,6 +124,37 @@ describe.each(["anthropic/m", "openai-compatible/m"])("with %s", (model) => {
   });
 });
 
+test("an answer without an end is given up: many words, one word, the input of a call, and a refusal", async () => {
+  const chunk = (delta: object) =>
+    `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+  const words = "word ".repeat(20_000);
+  const called = { index: 0, id: "x", type: "function", function: { name: "read", arguments: words } };
+  /** Writes as fast as it is read, without an end. */
+  const endless =
+    (status: number, piece: string): Answer =>
+    (response) => {
+      response.writeHead(status, { "content-type": status === 200 ? "text/event-stream" : "text/plain" });
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+      };
+      response.on("drain", more);
+      more();
+    };
+  for (const given of [
+    endless(200, chunk({ content: words })),
+    endless(200, chunk({ tool_calls: [called] })),
+    endless(200, words),
+    endless(500, words),
+  ]) {
+    answer = given;
+    const fault = await call("openai-compatible/m");
+    expect(fault).toEqual({
+      sentence: expect.stringMatching(/^the server \(.*\): its answer had no end, and was given up\.$/),
+      mayTryAgain: false,
+    });
+  }
+});
+
 test("a failure in the midst of a stream is tried again if it is the provider's", async () => {
   answer = stream({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
   expect(await call("anthropic/m")).toMatchObject({

@@ -1,6 +1,7 @@
 /** Why a call of the model came to nothing: whether it is worth another try, and a sentence for people. Pure. */
 import { APICallError } from "ai";
 import { errorText } from "../../../shared/errors.ts";
+import { LongAnswer } from "./bounded-fetch.ts";
 import { CutStream, LateAnswer } from "./call-model.ts";
 import { SetupError } from "./provider.ts";
 
@@ -39,6 +40,8 @@ export function faultOf(error: unknown, called: Called, nowMs: number): Fault {
     return { sentence: `${called.place} broke off in the midst of its answer.`, mayTryAgain: true };
   if (error instanceof LateAnswer)
     return { sentence: `${called.place}: ${error.message} (params.callSeconds).`, mayTryAgain: true };
+  if (causesOf(error).some((cause) => cause instanceof LongAnswer))
+    return { sentence: `${called.place}: its answer had no end, and was given up.`, mayTryAgain: false };
   if (APICallError.isInstance(error) && error.statusCode !== undefined) return refused(error, called, nowMs);
   const { type, words } = toldInStream(error);
   if (type !== undefined)
@@ -112,6 +115,14 @@ function unreachable(error: unknown, { place }: Called): Fault {
   if (code !== undefined) return { sentence: `Nothing answers at ${place} (${code}).`, mayTryAgain: true };
   const isOurs = error instanceof Error && OUR_FAULT.test(error.name);
   return { sentence: `The call of ${place} failed: ${excerpt(errorText(error))}`, mayTryAgain: !isOurs };
+}
+
+/** The error and what lies behind it. */
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = [];
+  for (let at = error; at !== undefined && causes.length < 5; at = at instanceof Error ? at.cause : undefined)
+    causes.push(at);
+  return causes;
 }
 
 /** Of the network's failure, however deep it lies. */

@@ -2,6 +2,7 @@
 import type { LanguageModel } from "ai";
 import { trimEndOf } from "../../../shared/trim-end.ts";
 import type { Env } from "../../engine.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
 import { type Provider, type Providers, SetupError, type Wire } from "./provider.ts";
 
 interface Place {
@@ -106,5 +107,9 @@ function findAddress({ address: name, baseURL, version }: Provider, env: Env): s
 
 /** Left out, the package would read variables of its own. */
 function defined({ apiKey, baseURL }: Place) {
-  return { ...(apiKey !== undefined && { apiKey }), ...(baseURL !== undefined && { baseURL }) };
+  return {
+    ...(apiKey !== undefined && { apiKey }),
+    ...(baseURL !== undefined && { baseURL }),
+    fetch: boundedFetch,
+  };
 }
