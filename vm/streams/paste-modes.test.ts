@@ -50,5 +50,17 @@ test("a change that two looks cut in two is found", async () => {
   writeFileSync(file, "$ \x1b[?20");
   expect((await modes.find(id, file, 0)).asks).toBe(false);
   writeFileSync(file, "04h", { flag: "a" });
-  expect(await modes.find(id, file, 0)).toEqual({ asks: true, position: 2 });
+  expect(await modes.find(id, file, 0)).toEqual({
+    asks: true,
+    changes: [{ asks: true, position: 2 }],
+  });
+  writeFileSync(file, "x\x1b[?2004l\x1b[?2004h", { flag: "a" });
+  expect(await modes.find(id, file, 0)).toEqual({
+    asks: true,
+    changes: [
+      { asks: true, position: 2 },
+      { asks: false, position: 11 },
+      { asks: true, position: 19 },
+    ],
+  });
 });

@@ -33,20 +33,24 @@ interface Known {
   end: number;
   /** It was looked at from its very beginning. */
   isWhole: boolean;
-  last: Change | undefined;
+  /** The newest, the oldest of them first. */
+  changes: readonly Change[];
 }
 
-interface Change {
+export interface Change {
   asks: boolean;
   /** Where it stands in the log. */
   position: number;
 }
 
+/** A shell makes two for each command. */
+const MAX_KEPT = 16;
+
 export interface Asked {
   /** Undefined if it asked for nothing in the last 16 MiB, and what it printed before is not known. */
   asks: boolean | undefined;
-  /** Where in the log it said so last; -1 if it said nothing. */
-  position: number;
+  /** The newest of its changes, the oldest of them first. */
+  changes: readonly Change[];
 }
 
 export class PasteModes {
@@ -62,10 +66,12 @@ export class PasteModes {
     const isSame = known?.inode === inode && known.end <= end;
     const from = Math.max(isSame ? known.end - MAX_SEQUENCE_BYTES : 0, end - MAX_BYTES, start);
     const before = isSame && known.end >= from ? known : undefined;
-    const last = (await findLast(file, from, end)) ?? before?.last;
+    const found = await findLast(file, from, end);
+    const old = (before?.changes ?? []).filter(({ position }) => position < (found[0]?.position ?? end));
+    const changes = [...old, ...found].slice(-MAX_KEPT);
     const isWhole = from <= 0 || before?.isWhole === true;
-    this.#known.set(threadId, { inode, end, last, isWhole });
-    return { asks: last?.asks ?? (isWhole ? false : undefined), position: last?.position ?? -1 };
+    this.#known.set(threadId, { inode, end, changes, isWhole });
+    return { asks: changes.at(-1)?.asks ?? (isWhole ? false : undefined), changes };
   }
 
   forget(threadId: ThreadId): void {
@@ -73,16 +79,21 @@ export class PasteModes {
   }
 }
 
-/** The last change between two positions; undefined if there is none. */
-async function findLast(file: string, from: number, end: number): Promise<Change | undefined> {
+/** The last change between two positions, and those that stand near before it. */
+async function findLast(file: string, from: number, end: number): Promise<Change[]> {
   for (let to = end; to > from; to -= STEP_BYTES) {
     const position = Math.max(from, to - STEP_BYTES);
     const length = Math.min(end, to + MAX_SEQUENCE_BYTES) - position;
     const text = (await readBytes(file, { position, length, end })).toString("latin1");
-    const last = [...text.matchAll(CHANGES)].findLast((change) => isPasteChange(change, text));
-    if (last) return { asks: last[2] === "h", position: position + last.index };
+    const last: Change[] = [];
+    for (const change of [...text.matchAll(CHANGES)].reverse()) {
+      if (!isPasteChange(change, text)) continue;
+      last.unshift({ asks: change[2] === "h", position: position + change.index });
+      if (last.length === MAX_KEPT) break;
+    }
+    if (last.length > 0) return last;
   }
-  return undefined;
+  return [];
 }
 
 function isPasteChange({ 1: modes, index }: RegExpExecArray, text: string): boolean {

@@ -22,12 +22,24 @@ const EDITING_SHELL = /^(?:rbash|bash|zsh|fish)$/;
 const QUOTED_TAB = "\u0016\t";
 /** A line editor takes its asking back within this time after Enter, or goes on reading. */
 const SETTLE_MS = 500;
-const LOOK_MS = 10;
+/** One that has asked for nothing hands its terminal over within this time, or reads on key by key. */
+const HAND_OVER_MS = 50;
+const LOOK_MS = 5;
 
 export interface PastingServices {
   files: ThreadFiles;
   tmux: TmuxServer;
   lineDisciplines: LineDisciplines;
+}
+
+/** The last end of a line that was typed into a thread. */
+interface Entered {
+  /** Where the log ended before it. */
+  logEnd: number;
+  /** It may have met a line editor: whatever follows at once waits until that has taken it. */
+  isAwaited: boolean;
+  /** When it was typed. */
+  atMs: number;
 }
 
 /** The callers hold the thread's queue. */
@@ -36,8 +48,7 @@ export class Pasting {
   readonly #tmux: TmuxServer;
   readonly #lineDisciplines: LineDisciplines;
   readonly #modes = new PasteModes();
-  /** By thread: the last Enter, and where the log ended before it. */
-  readonly #entered = new Map<string, { logEnd: number; settledAt: number }>();
+  readonly #entered = new Map<string, Entered>();
 
   constructor({ files, tmux, lineDisciplines }: PastingServices) {
     this.#files = files;
@@ -63,8 +74,9 @@ export class Pasting {
     const { threadId, panePid, tty } = thread;
     const entered = this.#entered.get(threadId);
     for (;;) {
-      const { asks, position } = await this.#findAsked(thread);
-      const isSettled = !entered || position >= entered.logEnd || performance.now() >= entered.settledAt;
+      const asked = await this.#findAsked(thread);
+      const { asks } = asked;
+      const isSettled = !entered || hasTaken(entered, asked) || isAfter(entered, SETTLE_MS);
       if (!asks || isSettled || !isLineEditor(findForeground(panePid, tty))) return asks;
       await pause(LOOK_MS);
     }
@@ -74,10 +86,44 @@ export class Pasting {
     return this.#modes.find(threadId, this.#files.logs.path(threadId), firstOffset - logBase);
   }
 
-  /** To be called before Enter or a key like it is typed. */
-  noteEnter(threadId: ThreadId): void {
+  /**
+   * Waits until the program has taken the last Enter, if that was typed a moment ago. Until then a shell's terminal may be
+   * as its line editor has it: an Enter that comes now would stay a carriage return, and end no line for a program that
+   * the shell is about to start and that reads whole lines.
+   * @returns true if the program that reads now is known to read whole lines
+   */
+  async settle(thread: StoredThread): Promise<boolean> {
+    const entered = this.#entered.get(thread.threadId);
+    if (!entered?.isAwaited) return false;
+    let isEditor: boolean | undefined;
+    while (!isAfter(entered, SETTLE_MS)) {
+      const asked = await this.#findAsked(thread);
+      if (asked.asks && hasTaken(entered, asked)) return false; // it reads its next line
+      if (!asked.asks) {
+        const discipline = await this.#lineDisciplines.find(thread.tty);
+        if (!discipline || discipline.isByLine) return discipline !== undefined;
+        if (isAfter(entered, HAND_OVER_MS)) return false;
+      } else {
+        isEditor ??= isLineEditor(findForeground(thread.panePid, thread.tty));
+        if (!isEditor) return false;
+      }
+      await pause(LOOK_MS);
+    }
+    return false;
+  }
+
+  /**
+   * To be called before Enter or a key like it is typed.
+   * @param isAwaited the key Enter, for a program that may be a line editor
+   * @returns what is to be called once it is typed
+   */
+  noteEnter(threadId: ThreadId, isAwaited: boolean): () => void {
     const logEnd = sizeOfLog(this.#files.logs.path(threadId)).end;
-    this.#entered.set(threadId, { logEnd, settledAt: performance.now() + SETTLE_MS });
+    const entered = { logEnd, isAwaited, atMs: performance.now() };
+    this.#entered.set(threadId, entered);
+    return () => {
+      entered.atMs = performance.now();
+    };
   }
 
   forget(threadId: ThreadId): void {
@@ -100,6 +146,16 @@ export class Pasting {
       `text: holds tabs, which ${program?.name ?? "the program"} may take for the key that completes words; nothing was typed. Put spaces in their place, or have it typed as it is (paste: false).`,
     );
   }
+}
+
+/** Whether a program has done with an Enter: it has taken its asking back since, or had not asked when it came. */
+function hasTaken({ logEnd }: Entered, { changes }: Asked): boolean {
+  const before = changes.findLast(({ position }) => position < logEnd);
+  return before?.asks === false || changes.some(({ asks, position }) => !asks && position >= logEnd);
+}
+
+function isAfter({ atMs }: Entered, ms: number): boolean {
+  return performance.now() >= atMs + ms;
 }
 
 function isLineEditor(program: Foreground | undefined): boolean {

@@ -14,6 +14,8 @@ import { whileItRuns } from "./tmux-replies.ts";
 
 const ENTER = "\r";
 
+/** The key Enter, by all its names. */
+const ENTERS = /^(?:Enter|C-[JMjm])$/;
 /** Keys at which line mode hands over or forgets what was typed. Others are a few bytes: the limit has room for them. */
 const ENDS_LINE = /^(?:Enter|C-[CDJMUZcdjmuz\\])$/;
 
@@ -55,10 +57,13 @@ export class Typing {
   }
 
   /** @throws AppError `thread_ended`, `unavailable` */
-  async pressKey({ threadId, paneId }: StoredThread, key: string): Promise<void> {
+  async pressKey(thread: StoredThread, key: string): Promise<void> {
+    const { threadId, paneId } = thread;
+    const isByLine = await this.#pasting.settle(thread);
     const endsLine = ENDS_LINE.test(key);
-    if (endsLine) this.#pasting.noteEnter(threadId);
+    const noteTyped = endsLine ? this.#pasting.noteEnter(threadId, ENTERS.test(key) && !isByLine) : undefined;
     await whileItRuns(threadId, this.#tmux.typist.sendKey(paneId, key));
+    noteTyped?.();
     if (endsLine) this.#unfinishedLines.delete(threadId);
   }
 
@@ -68,6 +73,7 @@ export class Typing {
    */
   async type(thread: StoredThread, input: TextInput): Promise<{ isHidden: boolean }> {
     const { threadId } = thread;
+    const isByLine = await this.#pasting.settle(thread);
     // Only who can tell a person names the input. Afterwards, the program may have read it already.
     const isHidden = input.inputId !== undefined && (await this.#isHiding(thread));
     const { text, isFramed } = await this.#pasting.wayOf(thread, input.text, input.paste);
@@ -75,11 +81,15 @@ export class Typing {
     const enter = Buffer.from(input.enter ? ENTER : "");
     const unfinished = await this.#checkLineLength(thread, Buffer.concat([bytes, enter]));
     const { typist } = this.#tmux;
-    if (input.enter || /[\r\n]/.test(text)) this.#pasting.noteEnter(threadId);
+    const hasEnds = /[\r\n]/.test(text);
+    const isEnter = input.enter || (hasEnds && !isFramed);
+    const noteTyped =
+      isEnter || hasEnds ? this.#pasting.noteEnter(threadId, isEnter && !isByLine) : undefined;
     const send = isFramed
       ? (inputId?: string) => typist.sendFramed(thread.paneId, bytes, enter, inputId)
       : (inputId?: string) => typist.sendBytes(thread.paneId, Buffer.concat([bytes, enter]), inputId);
     await whileItRuns(threadId, this.#typeOnce(thread, input.inputId, send));
+    noteTyped?.();
     this.#unfinishedLines.set(threadId, unfinished);
     return { isHidden };
   }
