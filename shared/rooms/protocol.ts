@@ -9,6 +9,14 @@ import * as z from "zod";
 export const ROOM_PROTOCOLS = ["round_robin", "on_demand", "reactive", "orchestrated"] as const;
 export type RoomProtocol = (typeof ROOM_PROTOCOLS)[number];
 
+/** Each in a few words, for people who choose one. */
+export const PROTOCOL_WORDS: Readonly<Record<RoomProtocol, string>> = {
+  round_robin: "one after the other",
+  on_demand: "whoever has something to say",
+  reactive: "only who was named with @",
+  orchestrated: "the lead names who is next",
+};
+
 export const roomProtocolSchema = z.enum(ROOM_PROTOCOLS, `must be one of ${ROOM_PROTOCOLS.join(", ")}`);
 
 /** Turns for each member since a person wrote, if nobody says otherwise. */

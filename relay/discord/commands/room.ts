@@ -1,7 +1,7 @@
 /** `/room`: several agents in one conversation, which write in turn. */
 import { SlashCommandBuilder, type SlashCommandStringOption } from "discord.js";
 import type { NewMember, Room } from "../../../shared/rooms/api.ts";
-import { ROOM_PROTOCOLS, type RoomProtocol } from "../../../shared/rooms/protocol.ts";
+import { PROTOCOL_WORDS, ROOM_PROTOCOLS, type RoomProtocol } from "../../../shared/rooms/protocol.ts";
 import { inline } from "../../content/transcript/inline.ts";
 import { snowflakeNow } from "../api.ts";
 import { chosenPlace } from "./channel-here.ts";
@@ -148,7 +148,7 @@ function protocolOption(option: SlashCommandStringOption) {
     .setName("protocol")
     .setDescription("Who may write when")
     .setRequired(true)
-    .addChoices(...ROOM_PROTOCOLS.map((name) => ({ name, value: name })));
+    .addChoices(...ROOM_PROTOCOLS.map((value) => ({ name: `${value}: ${PROTOCOL_WORDS[value]}`, value })));
 }
 
 function leadOption(option: SlashCommandStringOption) {
