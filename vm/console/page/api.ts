@@ -25,9 +25,11 @@ import { engines } from "../../../shared/protocol/engines.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
 import { jobs } from "../../../shared/protocol/jobs.ts";
 import { people } from "../../../shared/protocol/people.ts";
+import { rooms } from "../../../shared/protocol/rooms.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
 import { sidecar } from "../../../shared/protocol/sidecar.ts";
 import { threads } from "../../../shared/protocol/threads.ts";
+import type { Room, RoomLine } from "../../../shared/rooms/api.ts";
 import { isOfType, strangeWords } from "../../../shared/strange-answer.ts";
 import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
 
@@ -134,6 +136,21 @@ export async function findPicture(threadId: string): Promise<Blob | undefined> {
   return response.ok && isOfType(response.headers.get("content-type"), [browsers.picture.reply])
     ? response.blob()
     : undefined;
+}
+
+/** Who is in a room, who has the turn, what it has cost. */
+export async function findRoom(threadId: string): Promise<Room> {
+  return callRoute(rooms.get, { id: threadId });
+}
+
+/** The oldest first of those after a line. */
+export async function listRoomLines(threadId: string, since: number): Promise<RoomLine[]> {
+  return (await callRoute(rooms.lines, { id: threadId }, { query: { since } })).lines;
+}
+
+/** Ends the round, and interrupts whoever has the turn. */
+export async function stopRoom(threadId: string): Promise<void> {
+  await callRoute(rooms.stop, { id: threadId });
 }
 
 export async function createThread(wanted: CreateRequest): Promise<void> {

@@ -6,6 +6,16 @@ export function find<T extends HTMLElement = HTMLElement>(selector: string): T {
   return element;
 }
 
+/** The first of its name in an element of ours. */
+export function findIn<K extends keyof HTMLElementTagNameMap>(
+  parent: HTMLElement,
+  name: K,
+): HTMLElementTagNameMap[K] {
+  const element = parent.querySelector(name);
+  if (!element) throw new Error(`no ${name} in the element`);
+  return element;
+}
+
 export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   className = "",

@@ -9,10 +9,10 @@ import { errorText, find, giveStylesTheNonce } from "./dom.ts";
 import { EndThread } from "./end-thread.ts";
 import { InboxList } from "./inbox-list.ts";
 import { JOBS, JobsView } from "./jobs-view.ts";
+import type { Panel } from "./kinds/kind.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { NewThread } from "./new-thread.ts";
 import { learnNames, shortName } from "./people.ts";
-import { PicturePane } from "./picture-pane.ts";
 import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { submitToken } from "./sign-in.ts";
@@ -35,7 +35,7 @@ interface Opened {
   /** Undefined until the sidecar has described it. */
   thread: Thread | undefined;
   pane: TerminalPane | undefined;
-  picture: PicturePane | undefined;
+  panel: Panel | undefined;
   agent: Conversation | undefined;
   agentState: ConnectionState | undefined;
 }
@@ -200,10 +200,10 @@ async function follow(): Promise<void> {
 
 function leave(): void {
   opened?.pane?.close();
-  opened?.picture?.close();
+  opened?.panel?.close();
   opened?.agent?.close();
   opened = undefined;
-  find("#app").classList.remove("has-thread", "is-agent", "has-terminal", "has-picture");
+  find("#app").classList.remove("has-thread", "is-agent", "has-terminal", "has-panel");
   document.title = "threadmux console";
 }
 
@@ -213,7 +213,7 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
     mode,
     thread: undefined,
     pane: undefined,
-    picture: undefined,
+    panel: undefined,
     agent: undefined,
     agentState: undefined,
   };
@@ -226,9 +226,9 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   document.title = "threadmux console";
   const problem = await describe(mine);
   if (opened !== mine) return;
-  if (mine.thread && CONSOLE_KINDS[mine.thread.type].hasPicture) openPicture(mine);
+  if (mine.thread) openPanel(mine, mine.thread);
   if (hasConversation(mine)) openConversation(mine);
-  else openTerminal(mine, problem);
+  else if (!mine.thread || CONSOLE_KINDS[mine.thread.type].hasPane) openTerminal(mine, problem);
 }
 
 /** @returns why there is no such thread; anything else may pass, and the connection tries again. */
@@ -246,10 +246,15 @@ async function describe(mine: Opened): Promise<string | undefined> {
   }
 }
 
-function openPicture(mine: Opened): void {
-  find("#app").classList.add("has-picture");
-  const canAct = mine.mode === "type" && mine.thread?.status === "running";
-  mine.picture = new PicturePane({ threadId: mine.threadId, canAct, onSignedOut: showSignIn });
+function openPanel(mine: Opened, { type, status }: Thread): void {
+  const { threadId, mode } = mine;
+  const canAct = mode === "type" && isOpen(status);
+  const onChoose = (id: string) => go(`/${id}`);
+  mine.panel = CONSOLE_KINDS[type].openPanel?.({
+    ...{ threadId, status, canAct, onChoose },
+    onSignedOut: showSignIn,
+  });
+  find("#app").classList.toggle("has-panel", mine.panel !== undefined);
 }
 
 function openTerminal(mine: Opened, problem: string | undefined): void {

@@ -4,15 +4,11 @@ import { VIEW } from "../../../shared/browser/spec.ts";
 import type { BrowserState } from "../../../shared/browser/state.ts";
 import { ApiError, actInBrowser, findBrowserState, findPicture } from "./api.ts";
 import { errorText, find, make, makeButton } from "./dom.ts";
+import type { Panel, PanelOptions } from "./kinds/kind.ts";
 
 const LOOK_MS = 1_000;
 
-export interface PicturePaneOptions {
-  threadId: string;
-  /** Whether the person may do anything, or only looks on. */
-  canAct: boolean;
-  onSignedOut: () => void;
-}
+export type PicturePaneOptions = Pick<PanelOptions, "threadId" | "canAct" | "onSignedOut">;
 
 const BUTTONS: readonly (readonly [string, string, SentBrowserOp])[] = [
   ["←", "Back", { do: "back" }],
@@ -23,7 +19,7 @@ const BUTTONS: readonly (readonly [string, string, SentBrowserOp])[] = [
   ["◼", "Stop loading", { do: "stop" }],
 ];
 
-export class PicturePane {
+export class PicturePane implements Panel {
   readonly #options: PicturePaneOptions;
   readonly #timer: number;
   readonly #url = make("input");

@@ -1,7 +1,7 @@
 /** The line to write in. What was not sent stays in it, over reloads too, and goes in once however often it is sent. */
 import * as z from "zod";
 import { ApiError, parseJson, sendMessage } from "../api.ts";
-import { errorText, find, isSendKey } from "../dom.ts";
+import { errorText, find, findIn, isSendKey } from "../dom.ts";
 import { newId } from "../new-id.ts";
 
 const draftSchema = z.object({
@@ -18,23 +18,34 @@ const UNSURE = "Your words are kept here. Press Send to send them again: they go
 export class Composer {
   readonly #threadId: string;
   readonly #onSent: () => void;
-  readonly #field = find<HTMLTextAreaElement>("#message");
-  readonly #button = find<HTMLButtonElement>("#send");
-  readonly #notice = find("#compose-notice");
+  readonly #field: HTMLTextAreaElement;
+  readonly #button: HTMLButtonElement;
+  readonly #notice: HTMLElement;
+  /** Stands in the empty field. */
+  readonly #invites: string;
   #sent: Draft["sent"];
   #isSending = false;
   #isClosed = false;
   /** What stood in the field when another thread's composer took it over. */
   #left: string | undefined;
 
-  constructor(threadId: string, onSent: () => void) {
+  constructor(
+    threadId: string,
+    onSent: () => void,
+    { form = find<HTMLFormElement>("#compose"), invites = "Write to the agent" } = {},
+  ) {
     this.#threadId = threadId;
     this.#onSent = onSent;
+    this.#field = findIn(form, "textarea");
+    this.#button = findIn(form, "button");
+    this.#notice = findIn(form, "p");
+    this.#invites = invites;
+    this.#field.placeholder = invites;
     const { text, sent } = readDraft(threadId);
     this.#field.value = text;
     this.#sent = sent;
     this.#say(sent ? UNSURE : "", true);
-    find<HTMLFormElement>("#compose").onsubmit = (event) => {
+    form.onsubmit = (event) => {
       event.preventDefault();
       void this.#send();
     };
@@ -55,7 +66,7 @@ export class Composer {
     this.#isClosed = reason !== "";
     this.#field.disabled = this.#isClosed;
     this.#button.disabled = this.#isClosed || this.#isSending;
-    this.#field.placeholder = reason === "" ? "Write to the agent" : reason;
+    this.#field.placeholder = reason === "" ? this.#invites : reason;
   }
 
   focus(): void {

@@ -2,7 +2,8 @@ import type { ConsoleKind } from "./kind.ts";
 
 export const agent: ConsoleKind = {
   hasConversation: true,
-  hasPicture: false,
+  openPanel: undefined,
+  hasPane: true,
   making: {
     choice: "A coding agent",
     commandLabel: "What it is to do",

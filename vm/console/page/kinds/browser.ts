@@ -1,8 +1,11 @@
+import { PicturePane } from "../picture-pane.ts";
 import type { ConsoleKind } from "./kind.ts";
 
 export const browser: ConsoleKind = {
   hasConversation: false,
-  hasPicture: true,
+  openPanel: ({ threadId, status, canAct, onSignedOut }) =>
+    new PicturePane({ threadId, canAct: canAct && status === "running", onSignedOut }),
+  hasPane: true,
   making: {
     choice: "A web page in a browser",
     commandLabel: "Address",

@@ -1,8 +1,10 @@
+import { RoomPane } from "../room-pane.ts";
 import type { ConsoleKind } from "./kind.ts";
 
 export const room: ConsoleKind = {
   hasConversation: false,
-  hasPicture: false,
+  openPanel: (options) => new RoomPane(options),
+  hasPane: false,
   making: undefined,
   ends: "The room ends; its members go on as threads of their own.",
 };

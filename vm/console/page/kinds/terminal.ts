@@ -2,7 +2,8 @@ import type { ConsoleKind } from "./kind.ts";
 
 export const terminal: ConsoleKind = {
   hasConversation: false,
-  hasPicture: false,
+  openPanel: undefined,
+  hasPane: true,
   making: {
     choice: "A command in a terminal",
     commandLabel: "Command",
