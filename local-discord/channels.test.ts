@@ -76,6 +76,19 @@ it("a person without the right to view one neither reads, writes nor uses a comm
   expect(() => driver.post(robin, other, "hi")).toThrow("Missing Access");
 });
 
+it("a channel of announcements takes threads of a type of its own", async () => {
+  const { driver } = rest.discord;
+  const news = driver.createChannel("news").id;
+  driver.setAnnouncement(news);
+  expect((await api("GET", `/channels/${news}`)).body["type"]).toBe(5);
+  const begin = (type: number) => api("POST", `/channels/${news}/threads`, { ...THREAD, type });
+  expect((await begin(11)).body["code"]).toBe(50035);
+  expect((await begin(10)).body["type"]).toBe(10);
+  driver.setAnnouncement(news, false);
+  expect((await begin(10)).body["code"]).toBe(50035);
+  driver.deleteChannel(news);
+});
+
 it("a server has as many as it is said to have", async () => {
   const { driver } = rest.discord;
   for (let i = 1; i < 50; i++) driver.createChannel(`c${i}`);

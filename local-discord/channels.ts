@@ -2,7 +2,14 @@
 import { refuse } from "./discord-error.ts";
 import { bits, type PermissionName } from "./permissions.ts";
 import type { World } from "./state.ts";
-import { type Channel, isThread, type Snowflake, type TextChannel, textChannel } from "./types.ts";
+import {
+  type Channel,
+  ChannelType,
+  isThread,
+  type Snowflake,
+  type TextChannel,
+  textChannel,
+} from "./types.ts";
 
 /** @throws DiscordError 30013 */
 export function createChannel(world: World, name: string): TextChannel {
@@ -13,6 +20,12 @@ export function createChannel(world: World, name: string): TextChannel {
   world.data.channels.set(channel.id, channel);
   world.emit({ type: "channel-create", channel });
   return channel;
+}
+
+/** A channel's settings turn it into one of announcements, or back. */
+export function setAnnouncement(world: World, channel: TextChannel, isAnnouncement: boolean): void {
+  channel.type = isAnnouncement ? ChannelType.announcement : ChannelType.text;
+  world.emit({ type: "channel-update", channel });
 }
 
 /** Discord tells of the channel alone: its threads and messages are gone without a word. */

@@ -16,7 +16,7 @@
  * ```
  */
 
-import { createChannel, deleteChannel, deny } from "./channels.ts";
+import { createChannel, deleteChannel, deny, setAnnouncement } from "./channels.ts";
 import type { FaultHook } from "./faults.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Interaction } from "./interaction-store.ts";
@@ -118,6 +118,13 @@ export class Driver {
     const channel = this.#world.getChannel(channelId);
     if (isThread(channel)) throw new Error(`${channelId} is a thread`);
     deleteChannel(this.#world, channel);
+  }
+
+  /** As {@link createChannel}, turns one into a channel of announcements, or back. */
+  setAnnouncement(channelId: Snowflake, isAnnouncement = true): void {
+    const channel = this.#world.getChannel(channelId);
+    if (isThread(channel)) throw new Error(`${channelId} is a thread`);
+    setAnnouncement(this.#world, channel, isAnnouncement);
   }
 
   /** A person begins to type. @throws DiscordError 50001, 50013, 50083 */

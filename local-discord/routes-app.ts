@@ -13,7 +13,7 @@ import {
 } from "./interactions.ts";
 import { getMember } from "./roles.ts";
 import { getId, parse, type Reply, type Route, type RouteContext } from "./route.ts";
-import type { Command, Message } from "./types.ts";
+import { type Command, isThread, type Message } from "./types.ts";
 import { type CommandInput, commandSchema } from "./validate-commands.ts";
 import { channelWire, commandWire, memberWithUserWire, roleWire, userWire } from "./wire.ts";
 
@@ -106,7 +106,7 @@ export const appRoutes: Route[] = [
     handle: (context) => ({
       status: 200,
       body: [...checkGuild(context).world.data.channels.values()]
-        .filter((channel) => channel.type === 0)
+        .filter((channel) => !isThread(channel))
         .map((channel) => channelWire(context.world, channel)),
     }),
   },

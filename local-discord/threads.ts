@@ -31,8 +31,10 @@ export function createThread(
   const { userId, parent, body, source } = input;
   if (isThread(parent)) throw refuse(50024);
   // Discord makes a private thread if no type is said; there are none here, so that it must be said.
-  if (!source && body.type !== ChannelType.publicThread) {
-    throw invalidForm(["type"], "BASE_TYPE_CHOICES", "Value must be one of (11).");
+  const isAnnouncement = parent.type === ChannelType.announcement;
+  const type = isAnnouncement ? ChannelType.announcementThread : ChannelType.publicThread;
+  if (!source && body.type !== type) {
+    throw invalidForm(["type"], "BASE_TYPE_CHOICES", `Value must be one of (${type}).`);
   }
   const permissions = world.permissions(userId, parent);
   if (!has(permissions, Permission.viewChannel)) throw refuse(50001);
@@ -43,7 +45,7 @@ export function createThread(
   const at = world.isoNow();
   const thread: Thread = {
     id: source?.id ?? world.nextId(),
-    type: ChannelType.publicThread,
+    type,
     name: body.name,
     parent_id: parent.id,
     owner_id: userId,

@@ -16,11 +16,12 @@ export type Member = { user_id: Snowflake; roles: Snowflake[]; joined_at: string
 /** `type` 0 is a role's overwrite, 1 a member's. */
 export type Overwrite = { id: Snowflake; type: 0 | 1; allow: string; deny: string };
 
-export const ChannelType = { text: 0, announcementThread: 10, publicThread: 11 } as const;
+export const ChannelType = { text: 0, announcement: 5, announcementThread: 10, publicThread: 11 } as const;
 
 export type TextChannel = {
   id: Snowflake;
-  type: 0;
+  /** 5: a channel of announcements, whose threads are of the type 10. */
+  type: 0 | 5;
   name: string;
   topic: string | null;
   position: number;
@@ -56,7 +57,7 @@ export type Thread = {
 export type Channel = TextChannel | Thread;
 
 export function isThread(channel: Channel): channel is Thread {
-  return channel.type !== ChannelType.text;
+  return channel.type !== ChannelType.text && channel.type !== ChannelType.announcement;
 }
 
 /** A usual one, which everybody may see. */

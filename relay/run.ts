@@ -1,4 +1,5 @@
 /** Wires the relay together: logs in, registers commands, finds its threads again, streams. */
+import { ChannelType } from "discord.js";
 import type { FixedChannel } from "../shared/channel-api.ts";
 import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
@@ -85,9 +86,11 @@ export async function runRelay(
       const found = discord.channels.cache.get(placeId);
       return found?.isThread() ? (found.parentId ?? undefined) : undefined;
     };
+    const isAnnouncement = (channelId: string) =>
+      discord.channels.cache.get(channelId)?.type === ChannelType.GuildAnnouncement;
     const listRoles = () =>
       discord.guilds.cache.get(guildId)?.roles.cache.map(({ id, name }) => ({ id, name }));
-    const place = { guildId, botId, findParent, listRoles, signal: stop.signal, log };
+    const place = { guildId, botId, findParent, isAnnouncement, listRoles, signal: stop.signal, log };
     const rooms = openRooms(config, {
       ...{ client, vm, api, budget, attended, place, releasers, now, waitScale },
     });
@@ -154,6 +157,8 @@ interface Foundations {
     botId: string;
     /** The channel of a thread that Discord has told of. */
     findParent: (placeId: string) => string | undefined;
+    /** Whether a channel is one of announcements. */
+    isAnnouncement: (channelId: string) => boolean;
     /** The server's roles as Discord has told of them. */
     listRoles: () => readonly { id: string; name: string }[] | undefined;
     signal: AbortSignal;

@@ -9,7 +9,6 @@ import { findRefusal } from "./refusals.ts";
 import type { RequestOptions, Requests } from "./requests.ts";
 
 const AUTO_ARCHIVE_MINUTES = 1_440;
-const PUBLIC_THREAD = 11;
 const SUPPRESS_NOTIFICATIONS = 4096;
 
 const channelSchema = z.object({
@@ -228,10 +227,10 @@ export class DiscordApi {
    */
   async createThread(
     channelId: DiscordId,
-    name: string,
+    thread: { name: string; type: 10 | 11 },
     onWait?: RequestOptions["onWait"],
   ): Promise<{ id: DiscordId }> {
-    const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
+    const body = { ...thread, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
     return this.#requests.call(
       idSchema,
       (signal) => this.#rest.post(Routes.threads(channelId), { body, signal }),

@@ -12,10 +12,16 @@ const MAX_WAIT_MS = 10 * 60_000;
 /** When Discord's list is looked at after a request without an answer, in milliseconds since the look before. */
 const LOOKS_MS = [0, 1_000, 3_000];
 
+const PUBLIC_THREAD = 11;
+/** The one type that a channel of announcements takes. */
+const ANNOUNCEMENT_THREAD = 10;
+
 export interface ThreadMakerOptions {
   api: DiscordApi;
   /** Whether threads are made in that channel. */
   isServed: (channelId: DiscordId) => boolean;
+  /** Whether that channel is one of announcements. */
+  isAnnouncement: (channelId: DiscordId) => boolean;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -56,12 +62,13 @@ export class ThreadMaker {
    * @throws AppError `rate_limited`, or `unavailable` in Discord's own words.
    */
   async make(asked: Asked, onWait: (ms: number) => void = () => undefined): Promise<DiscordId> {
-    const { api, now } = this.#options;
+    const { api, isAnnouncement, now } = this.#options;
     const { channelId, name } = asked;
+    const type = isAnnouncement(channelId) ? ANNOUNCEMENT_THREAD : PUBLIC_THREAD;
     const since = snowflakeNow(now());
     this.#underWay += 1;
     try {
-      const { id } = await api.createThread(channelId, name, (ms) => {
+      const { id } = await api.createThread(channelId, { name, type }, (ms) => {
         refuseLongWait(ms);
         onWait(ms);
       });

@@ -70,6 +70,19 @@ test("a command's thread begins in its channel, in the channel's directory, with
   for (const id of [terminal, named, inside]) await use(id, "done");
 });
 
+test("a channel that is turned into one of announcements goes on, also with new threads", async () => {
+  const { driver } = all.discord;
+  driver.setAnnouncement(infra);
+  const terminal = threadIn(await use(infra, "terminal", { command: "cat" }));
+  expect(parentOf(terminal)).toBe(infra);
+  driver.post(all.you, terminal, "some news");
+  await all.untilShown(terminal, "some news");
+  driver.setAnnouncement(infra, false);
+  const other = threadIn(await use(infra, "terminal", { command: "cat" }));
+  expect(parentOf(other)).toBe(infra);
+  for (const id of [terminal, other]) await use(id, "done");
+});
+
 test("a message begins a thread in the channel whose mode says so, and is answered there alone", async () => {
   const { driver } = all.discord;
   const before = said(first) + said(infra);
