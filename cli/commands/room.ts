@@ -20,7 +20,7 @@ const COLUMNS = [
   { title: "COST" },
   { title: "MEMBERS", minWidth: 12 },
 ];
-const MEMBER = "an agent thread (its id, name or number), or as:<directive>";
+const MEMBER = "an agent thread (its id, name, number or title), or as:<directive>";
 const DIRECTIVE = "as:";
 /** That `show` prints. */
 const LAST_LINES = 20;
@@ -71,7 +71,7 @@ export function addRoom(program: Command, act: Act): void {
       act(own, (context) => change(context, room, (rooms, id) => rooms.add(id, memberOf(member)))),
     );
   command("remove", "take a member out of a room; its thread goes on")
-    .argument("<member>", "its name in the room, its thread's id or number")
+    .argument("<member>", "its name in the room, or its thread's id, name, number or title")
     .action((room: string, member: string, _options: object, own: Command) =>
       act(own, (context) => change(context, room, (rooms, id) => rooms.remove(id, member))),
     );

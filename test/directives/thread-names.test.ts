@@ -3,10 +3,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Thread } from "../../shared/api.ts";
+import { eventIdSchema } from "../../shared/hub-events.ts";
 import { ROUTES } from "../../shared/protocol/routes.ts";
+import { RoomClient } from "../../shared/room-client.ts";
 import { STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { buildCli, type Cli } from "../support/cli.ts";
 import { callTool } from "../support/mcp.ts";
+import { openMember } from "../support/rooms.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { refusal } from "../support/threads.ts";
 
@@ -152,6 +155,7 @@ const AGENT_COMMANDS = [
   "rules",
   "asks",
   "diff",
+  "trust",
   "undo",
   "limit",
   "pause",
@@ -180,6 +184,64 @@ const MORE: Record<string, string[]> = {
   resize: ["100x30"],
   branch: ["--at", "1"],
 };
+
+/** `attach` needs a terminal to sit at; `kill` has a test of its own. */
+const OTHER_COMMANDS = ["attach", "kill"];
+
+test("each command that takes a thread is in the table", async () => {
+  const { stdout } = await cli.call(["--help"]);
+  const taking = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? .*[<[]thread/gm)].map(([, name]) => name);
+  expect(taking.length).toBeGreaterThan(20);
+  const all = [...AGENT_COMMANDS, ...TERMINAL_COMMANDS, ...OTHER_COMMANDS];
+  expect(taking.filter((name) => !all.includes(name ?? ""))).toEqual([]);
+});
+
+test("of many threads and in options: kill, events and jobs take name, number and title", async () => {
+  for (const at of [0, 1, 2]) {
+    const made = { threadId: `gone-${at}`, type: "agent", dir: "shop", title: `Gone ${at}` } as const;
+    await sidecar.client.createThread({ ...made, command: script("Go", { text: "Done." }) });
+    const name = namesOf(await untilStatus(sidecar, made.threadId, "idle"))[at] ?? "";
+    expect(await cli.call(["kill", name]), name).toMatchObject({ code: 0 });
+    expect((await sidecar.client.getThread(made.threadId)).status).toBe("killed");
+  }
+  for (const [at, name] of namesOf(agent).entries()) {
+    const job = ["job", "add", `tidy-${at}`, "--every", "1h", "--input", "Tidy.", "--thread", name];
+    expect(await cli.call(job), name).toMatchObject({ code: 0 });
+    const query = { since: eventIdSchema.parse("0"), thread: [name] };
+    for await (const told of sidecar.client.followEvents(query)) {
+      expect(told, name).toMatchObject({ threadId: "worker" });
+      break;
+    }
+  }
+});
+
+test("a room and its members are named by name, number and title, at the command line and over HTTP", async () => {
+  const ids = ["first", "second", "third"];
+  for (const id of ids) await openMember(sidecar, id, [], { title: `The ${id} one` });
+  const members = await Promise.all(ids.map((id) => sidecar.client.getThread(id)));
+  const [first, second, third] = members.map(namesOf) as [string[], string[], string[]];
+  const rooms = new RoomClient(sidecar.client);
+  await rooms.create({
+    ...{ threadId: "talk", title: "The talk", protocol: "orchestrated", lead: third[1] },
+    members: [{ threadId: first[0] ?? "" }, { threadId: second[1] ?? "" }, { threadId: third[2] ?? "" }],
+  });
+  const room = await sidecar.client.getThread("talk");
+  for (const name of namesOf(room)) {
+    for (const command of [["show"], ["say", "Hello."], ["protocol", "reactive"], ["stop"]]) {
+      const [verb = "", ...more] = command;
+      expect(await cli.call(["room", verb, name, ...more]), `${verb} ${name}`).toMatchObject({ code: 0 });
+    }
+    for (const member of second) {
+      expect(await cli.call(["room", "remove", name, member]), member).toMatchObject({ code: 0 });
+      expect(await cli.call(["room", "add", name, member]), member).toMatchObject({ code: 0 });
+      const led = ["room", "protocol", name, "orchestrated", "--lead", member];
+      expect(await cli.call(led), member).toMatchObject({ code: 0 });
+    }
+  }
+  const { lead, members: now } = await rooms.get("talk");
+  expect(now.map(({ threadId }) => threadId).sort()).toEqual(ids);
+  expect(now.find(({ name }) => name === lead)?.threadId).toBe("second");
+});
 
 test.each([
   ...AGENT_COMMANDS.map((command) => ["an agent", command] as const),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ROOM_PROTOCOLS } from "../../../shared/rooms/protocol.ts";
-import { room } from "./room.ts";
+import { membersOf, room } from "./room.ts";
 
 interface Option {
   name: string;
@@ -19,4 +19,16 @@ test("each protocol that is offered says who may write when, in no more than a p
       expect(name.length).toBeLessThanOrEqual(40);
     }
   }
+});
+
+test("members are typed by number, name, directive, or by a title in quotes, as phones make them too", () => {
+  expect(membersOf(' #12, as:reviewer "Tidy the shop",  “The other one” agent-1795936644 ')).toEqual([
+    { threadId: "#12" },
+    { directive: "reviewer" },
+    { threadId: "Tidy the shop" },
+    { threadId: "The other one" },
+    { threadId: "agent-1795936644" },
+  ]);
+  expect(membersOf('it"s, "open')).toEqual([{ threadId: 'it"s' }, { threadId: '"open' }]);
+  expect(membersOf(" ")).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { type Command, threadHere } from "./command.ts";
 import type { Part } from "./thread/part.ts";
 
 const DIRECTIVE = "as:";
-const MEMBER = "An agent's number, such as #12, or as:reviewer for a new one";
+const MEMBER = "A number (#12), a name, a title in quotes, or as:reviewer for a new one";
 
 const make: Part = {
   define: (part) =>
@@ -30,11 +30,7 @@ const make: Part = {
     const room = await context.vm.rooms.create({
       ...{ threadId: `room-${snowflakeNow(context.now())}`, dir, channelId },
       ...{ protocol: chosenProtocol(interaction), ...chosenLead(interaction) },
-      members: interaction.options
-        .getString("members", true)
-        .trim()
-        .split(/[\s,]+/)
-        .map(memberOf),
+      members: membersOf(interaction.options.getString("members", true)),
       ...(title !== null && { title }),
     });
     await interaction.editReply(`🗣 A room of ${membersText(room)}: its thread is below this channel.`);
@@ -121,7 +117,13 @@ export const room: Command = {
 
 type Used = Parameters<Part["run"]>[0];
 
-function memberOf(name: string): NewMember {
+/** `#12 as:reviewer "Tidy the shop"`, separated by blanks or commas. */
+export function membersOf(typed: string): NewMember[] {
+  return (typed.match(/["“][^"”]*["”]|[^\s,]+/g) ?? []).map(memberOf);
+}
+
+function memberOf(typed: string): NewMember {
+  const name = /^["“](.*)["”]$/s.exec(typed)?.[1] ?? typed;
   return name.startsWith(DIRECTIVE) ? { directive: name.slice(DIRECTIVE.length) } : { threadId: name };
 }
 
