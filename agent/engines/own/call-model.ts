@@ -10,9 +10,9 @@ import {
   tool,
 } from "ai";
 import type { Usage } from "../../../shared/agent/values.ts";
-import { LongAnswer, MAX_ANSWER_CHARACTERS } from "./bounded-fetch.ts";
 import type { Mapping } from "./mapping.ts";
 import { systemMessage, withCacheMarks } from "./messages.ts";
+import { LongAnswer, MAX_ANSWER_CHARACTERS } from "./transport.ts";
 
 export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
 

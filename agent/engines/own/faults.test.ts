@@ -124,6 +124,19 @@ describe.each(["anthropic/m", "openai-compatible/m"])("with %s", (model) => {
   });
 });
 
+test("a connection that ends in the midst of an answer, also of a refusal, is tried again", async () => {
+  for (const status of [200, 500]) {
+    answer = (response) => {
+      response.writeHead(status, { "content-type": "text/event-stream", "content-length": 1_000 });
+      response.write("data: {", () => response.destroy());
+    };
+    expect(await call("openai-compatible/m")).toEqual({
+      sentence: expect.stringMatching(/^the server \(.*\) broke off in the midst of its answer\.$/),
+      mayTryAgain: true,
+    });
+  }
+});
+
 test("an answer without an end is given up: many words, one word, the input of a call, and a refusal", async () => {
   const chunk = (delta: object) =>
     `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;

@@ -1,9 +1,9 @@
 /** Why a call of the model came to nothing: whether it is worth another try, and a sentence for people. Pure. */
 import { APICallError } from "ai";
 import { errorText } from "../../../shared/errors.ts";
-import { LongAnswer } from "./bounded-fetch.ts";
 import { CutStream, LateAnswer } from "./call-model.ts";
 import { SetupError } from "./provider.ts";
+import { BrokenAnswer, LongAnswer } from "./transport.ts";
 
 export interface Fault {
   /** For people. */
@@ -36,11 +36,13 @@ export function waitMs(attempt: number, afterMs: number | undefined, chance: num
 
 export function faultOf(error: unknown, called: Called, nowMs: number): Fault {
   if (error instanceof SetupError) return { sentence: error.message, mayTryAgain: false };
-  if (error instanceof CutStream || isCutEarly(error))
+  const causes = causesOf(error);
+  const isBroken = causes.some((cause) => cause instanceof BrokenAnswer);
+  if (error instanceof CutStream || isBroken || isCutEarly(error))
     return { sentence: `${called.place} broke off in the midst of its answer.`, mayTryAgain: true };
   if (error instanceof LateAnswer)
     return { sentence: `${called.place}: ${error.message} (params.callSeconds).`, mayTryAgain: true };
-  if (causesOf(error).some((cause) => cause instanceof LongAnswer))
+  if (causes.some((cause) => cause instanceof LongAnswer))
     return { sentence: `${called.place}: its answer had no end, and was given up.`, mayTryAgain: false };
   if (APICallError.isInstance(error) && error.statusCode !== undefined) return refused(error, called, nowMs);
   const { type, words } = toldInStream(error);

@@ -15,6 +15,7 @@ import { startSchema, toOwn } from "./protocol.ts";
 import { Providers } from "./provider.ts";
 import { makeTools } from "./tools/tool-set.ts";
 import { findWhere } from "./tools/where.ts";
+import { useHeadersOfOurs } from "./transport.ts";
 
 const env = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -23,6 +24,7 @@ const env = Object.fromEntries(
 const STANDARD_OUTPUT = 1;
 // The AI SDK writes its warnings to the standard output, where the runner reads this program's lines.
 globalThis.AI_SDK_LOG_WARNINGS = false;
+useHeadersOfOurs();
 /** Time after which a command of an agent that hears a channel goes on in the background, in seconds. */
 const MAX_WAIT_SECONDS = 60;
 

@@ -2,8 +2,8 @@
 import type { LanguageModel } from "ai";
 import { trimEndOf } from "../../../shared/trim-end.ts";
 import type { Env } from "../../engine.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 import { type Provider, type Providers, SetupError, type Wire } from "./provider.ts";
+import { fetchByHttp } from "./transport.ts";
 
 interface Place {
   apiKey: string | undefined;
@@ -110,6 +110,6 @@ function defined({ apiKey, baseURL }: Place) {
   return {
     ...(apiKey !== undefined && { apiKey }),
     ...(baseURL !== undefined && { baseURL }),
-    fetch: boundedFetch,
+    fetch: fetchByHttp,
   };
 }
