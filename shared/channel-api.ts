@@ -17,6 +17,11 @@ export type ChannelMode = (typeof CHANNEL_MODES)[number];
 /** The name of the agent that hears a channel if nobody names another. */
 export const MAIN_AGENT = "main";
 
+/** The name of an agent that hears channels. */
+export const mainNameSchema = z
+  .string()
+  .regex(/^[a-z0-9-]{1,32}$/, "must be 1 to 32 characters of a-z, 0-9 and -");
+
 /** The words for a mode that does not exist. */
 export const modeProblem = `must be ${CHANNEL_MODES.join(", ")}`;
 
@@ -94,11 +99,7 @@ export const channelRequestSchema = z.strictObject({
   limits: limitChangesSchema().optional(),
   worktree: z.boolean("must be true or false").optional(),
   /** The agent that hears the channel in mode `main`: `main`, if nobody says. */
-  agent: z
-    .string()
-    .regex(/^[a-z0-9-]{1,32}$/, "must be 1 to 32 characters of a-z, 0-9 and -")
-    .nullable()
-    .optional(),
+  agent: mainNameSchema.nullable().optional(),
 });
 export type ChannelRequest = z.output<typeof channelRequestSchema>;
 

@@ -88,12 +88,16 @@ function addAdd(job: Command, act: Act): void {
     .option("--agent <prompt>", "start an agent")
     .option("--terminal <command>", "start a terminal")
     .option("--command <command>", "run a command without a terminal; its output is the run's report")
-    .option("--input <text>", "send this to a thread (--thread)")
+    .option(
+      "--input <text>",
+      "send this to a thread (--thread), or to the agent that hears channels (--main)",
+    )
     .option("--dir <dir>", "where it works, below REPOS_DIR", ".")
     .option(
       "--thread <thread>",
       "of --input: the thread; of --agent: one, for one thread that all runs go on with",
     )
+    .option("--main <name>", "of --input: the name of the agent that hears channels, such as main")
     .option("--discord", "each thread has one in Discord too")
     .option("--model <name>", "of an agent: its model")
     .option("--engine <name>", "of an agent: its engine")
@@ -118,6 +122,7 @@ function addAdd(job: Command, act: Act): void {
         'threadmux job add report --when "every monday at 9" --agent "which dependencies are old?" --max-usd 0.50',
         "threadmux job add backup --every 6h --command ./backup.sh --dir shop",
         'threadmux job add nudge --in 20m --input "how far are you?" --thread 12',
+        'threadmux job add morning --when "every weekday at 9" --input "what is new?" --main main',
       ),
     )
     .action((name: string, options: AddOptions, command: Command) =>

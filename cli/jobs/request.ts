@@ -18,6 +18,7 @@ export interface AddOptions {
   input?: string;
   dir: string;
   thread?: string;
+  main?: string;
   discord?: boolean;
   model?: string;
   engine?: string;
@@ -48,6 +49,7 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["what.agent.engine", "--engine"],
   ["what.agent.model", "--model"],
   ["what.threadId", "--thread"],
+  ["what.main", "--main"],
   ["what.prompt", "--agent"],
   ["what.text", "--input"],
   ["what.command", "--command"],
@@ -136,7 +138,7 @@ function whenOf(options: AddOptions): JobRequest["when"] {
 }
 
 async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRequest["what"]> {
-  const { agent, terminal, command, input, dir, thread, discord } = options;
+  const { agent, terminal, command, input, dir, thread, main, discord } = options;
   const given = [agent, terminal, command, input].filter((value) => value !== undefined);
   if (given.length !== 1) {
     const said = given.length === 0 ? "missing" : "take one of them";
@@ -146,13 +148,16 @@ async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRe
     );
   }
   const home = discord ? { home: "discord" as const } : {};
+  if (main !== undefined && input === undefined)
+    throw new AppError("invalid_request", "--main: is for --input");
   if (agent !== undefined) return agentOf(agent, options, home);
   if (thread !== undefined && input === undefined)
     throw new AppError("invalid_request", "--thread: is for --input, and for --agent");
   if (terminal !== undefined) return { type: "terminal", dir, command: terminal, ...home };
   if (command !== undefined) return { type: "command", dir, command };
-  if (thread === undefined)
-    throw new AppError("invalid_request", "--thread: missing; --input goes into which one?");
+  if (main !== undefined && thread === undefined) return { type: "input", main, text: input ?? "" };
+  if (thread === undefined || main !== undefined)
+    throw new AppError("invalid_request", "--thread, --main: take one of them; --input goes into which one?");
   const { threadId } = await findThread(client, thread);
   return { type: "input", threadId, text: input ?? "" };
 }

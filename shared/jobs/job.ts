@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { agentConfigSchema } from "../agent/config.ts";
 import { ENGINE_NAMES } from "../agent/engines/engines.ts";
+import { mainNameSchema } from "../channel-api.ts";
 import { formatCount } from "../format-count.ts";
 import { anyThreadNameSchema, discordIdSchema, knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
@@ -59,7 +60,17 @@ export const whatSchema = lazy(() =>
       agent: agent().optional(),
       home,
     }),
-    z.strictObject({ type: z.literal("input"), threadId: anyThreadNameSchema, text }),
+    z
+      .strictObject({
+        type: z.literal("input"),
+        threadId: anyThreadNameSchema.optional(),
+        /** In place of a thread: the agent of this name that hears channels, whichever thread it has when the job is due. */
+        main: mainNameSchema.optional(),
+        text,
+      })
+      .refine(({ threadId, main }) => (threadId === undefined) !== (main === undefined), {
+        error: "must have threadId or main: where does it go in?",
+      }),
     /** A terminal that people can open, with this command in it. */
     z.strictObject({ type: z.literal("terminal"), dir, command: text, home }),
     /** A command without a terminal and a model: its output is the run's report. */

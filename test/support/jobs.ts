@@ -9,6 +9,7 @@ import { createLog } from "../../shared/log.ts";
 import { OWNER, type Principal } from "../../shared/principal.ts";
 import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
 import type { Agents } from "../../vm/agents/agents.ts";
+import type { MainAgents } from "../../vm/agents/main-agents.ts";
 import { HookSecrets } from "../../vm/hooks/secrets.ts";
 import { BoundedCommands } from "../../vm/jobs/bounded.ts";
 import { Checks } from "../../vm/jobs/checks.ts";
@@ -100,6 +101,8 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       } as unknown as Inputs,
       agents: none as Agents,
       mayType: (maker: Principal) => maker.kind !== "person" || !world.mute.has(maker.discordId),
+      placeOf: () => undefined,
+      mainAgents: none as MainAgents,
       mayDoMore: async () => false,
       kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
@@ -113,7 +116,11 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       maker.kind !== "person" || !world.gone.has(maker.discordId);
     runs = new Runs({ store, targets, news, agentThreads, mayStill, now, log });
     const scheduler = new Scheduler({ store, runs, news, mayStill, isBusy: () => false, now, log });
-    const homes = { resolve: (name: string) => name as never, channelOf: () => undefined };
+    const homes = {
+      resolve: (name: string) => name as never,
+      channelOf: () => undefined,
+      channelOfMain: () => undefined,
+    };
     const secrets = new HookSecrets(join(folder, "hooks"));
     const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false });
     const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });

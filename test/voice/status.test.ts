@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Vm } from "../../relay/sidecar/vm.ts";
-import { STAND_IN_CONFIG, script } from "../support/agents.ts";
+import { STAND_IN_CONFIG, script, transcriptOf } from "../support/agents.ts";
 import { callAs } from "../support/call-as.ts";
 import { buildCli, type Cli } from "../support/cli.ts";
 import { aDiscordId } from "../support/ids.ts";
@@ -127,4 +127,51 @@ test("at the command line it is told something, held and let go on; an open ask 
     code: 3,
     stderr: expect.stringContaining('there is "main"'),
   });
+});
+
+test("a job reaches the agent by its name: made if it is not there, and whichever thread it has", async () => {
+  const { jobs } = new Vm(sidecar.client);
+  await sidecar.client.putFixedChannels([
+    ...[OPS, DEV].map((channel) => ({ id: channel, dir: ".", mode: "main" as const })),
+    { id: QUIET, dir: ".", mode: "main", agent: "night" },
+  ]);
+  const when = { type: "words" as const, words: "in 5h" };
+  const into = (main: string, by = sidecar.client) =>
+    new Vm(by).jobs.create({
+      name: `to-${main}`,
+      when,
+      what: { type: "input", main, text: script("look", { tools: [DONE] }, { text: "ok" }) },
+    });
+  expect(await refusal(into("none"))).toMatchObject({
+    code: "not_found",
+    message: "what.main: no channel is heard by an agent none.",
+  });
+  const both = { type: "input" as const, main: "night", threadId: "x", text: "x" };
+  expect(await refusal(jobs.create({ name: "both", when, what: both }))).toMatchObject({
+    code: "invalid_request",
+    message: expect.stringContaining("threadId or main"),
+  });
+  expect(await refusal(into("night", sidecar.as(BOB)))).toMatchObject({ code: "forbidden" });
+  const added = ["--in", "5h", "--input", "look", "--main", "Not this"];
+  expect(await cli.call(["job", "add", "bad", ...added])).toMatchObject({
+    stderr: expect.stringContaining("--main: must be 1 to 32"),
+  });
+
+  await into("night");
+  const run = async () => {
+    await jobs.run("to-night");
+    const newest = async () => (await jobs.listRuns("to-night", 1))[0];
+    return until("the run's end", async () => {
+      const found = await newest();
+      return found && found.endedAt !== null ? found : undefined;
+    });
+  };
+  const first = await run();
+  expect(first).toMatchObject({ status: "done" });
+  const { threadId } = await voice().getMain(QUIET);
+  expect(first.threadId).toBe(threadId);
+  const [input] = (await transcriptOf(sidecar, threadId ?? "")).filter(({ type }) => type === "user_message");
+  expect(input).toMatchObject({ source: "job:to-night", handle: "job:to-night" });
+  await sidecar.client.killThread(threadId ?? "");
+  expect(await run()).toMatchObject({ status: "failed", reason: expect.stringContaining("thread_ended") });
 });

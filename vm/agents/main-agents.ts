@@ -11,7 +11,7 @@ import { readRegular, UnfitFile } from "../../shared/regular-file.ts";
 import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
-import { heardChannel } from "./heard-channels.ts";
+import { channelsOfAgent, heardChannel } from "./heard-channels.ts";
 
 export interface MainAgentsOptions {
   store: Store;
@@ -57,6 +57,16 @@ export class MainAgents {
         );
       return { threadId: await this.#make(name, { ...row, id: channelId }, by), name };
     });
+  }
+
+  /**
+   * As {@link of}, by the agent's name.
+   * @throws AppError `not_found` if no channel names it
+   */
+  async called(name: string, by: Principal): Promise<{ threadId: ThreadId; name: string }> {
+    const [row] = channelsOfAgent(this.#options.store, name);
+    if (!row) throw new AppError("not_found", `main: no channel is heard by an agent ${name}.`);
+    return this.of(row.id, by);
   }
 
   /**

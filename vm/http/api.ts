@@ -24,7 +24,7 @@ export type ApiHandlers = { [Noun in keyof typeof API]: Handlers<(typeof API)[No
 export interface ApiServices {
   handlers: ApiHandlers;
   guard: Guard;
-  homes: Pick<Homes, "resolve" | "find" | "channelOf">;
+  homes: Pick<Homes, "resolve" | "find" | "channelOf" | "channelOfMain">;
   jobs: Pick<Jobs, "channelOf">;
   people: Pick<People, "may" | "judge" | "judgeAnywhere">;
   voice: Pick<Voice, "channelsOf">;
@@ -133,6 +133,7 @@ export class Api {
     const demands = demandsOf(route.right, asked, {
       channelFor: (right, name) => this.#channelFor(by, right, name),
       channelOfThread: (name) => channelOf(homes, name),
+      channelOfMain: (name) => homes.channelOfMain(name),
       channelOfJob: (name) => jobs.channelOf(name),
     });
     const isSomewhere = demands.some(({ right }) => right === route.right);

@@ -22,6 +22,8 @@ export interface Whereabouts {
   channelFor: (right: Right, threadName: string) => string | undefined;
   /** The channel of a thread by any name of it; undefined if it is in none, or there is no such thread. */
   channelOfThread: (name: string) => string | undefined;
+  /** The channel of the agent of this name that hears channels; undefined if there is none. */
+  channelOfMain: (name: string) => string | undefined;
   /** The channel of a job; undefined if it is in none, or there is no such job. */
   channelOfJob: (name: string) => string | undefined;
 }
@@ -32,8 +34,8 @@ const fields = z.object({
   home: z.union([z.string(), z.object({ parentId: z.string().optional() })]).optional(),
   /** It knows the conversation of that thread. */
   agent: z.object({ originThreadId: z.string().optional() }).optional(),
-  /** A job writes into that thread. */
-  what: z.object({ threadId: z.string().optional() }).optional(),
+  /** A job writes into that thread, or to the agent of that name. */
+  what: z.object({ threadId: z.string().optional(), main: z.string().optional() }).optional(),
   /** A job's news are told in that channel. */
   report: z.string().optional(),
   since: z.record(z.string(), z.unknown()).optional(),
@@ -45,12 +47,16 @@ export function demandsOf(right: Right, { params, body }: Asked, where: Whereabo
   const { id, channelId, job } = params;
   const named = fields.safeParse(body).data ?? {};
   const parentId = typeof named.home === "object" ? named.home.parentId : undefined;
-  const written = named.what?.threadId;
+  const { threadId: into, main: hearer } = named.what ?? {};
+  const written = [
+    ...(into === undefined ? [] : [where.channelOfThread(into)]),
+    ...(hearer === undefined ? [] : [where.channelOfMain(hearer)]),
+  ];
   const read = [...Object.keys(named.since ?? {}), ...Object.keys(named.transcripts ?? {})];
   const main = [
     ...(id === undefined ? [] : [where.channelFor(right, id)]),
     ...(job === undefined ? [] : [where.channelOfJob(job)]),
-    ...(written === undefined ? [] : [where.channelOfThread(written)]),
+    ...written,
     ...read.map(where.channelOfThread),
     ...[channelId, named.channelId, parentId].flatMap((place) => place ?? []),
   ];
@@ -58,7 +64,7 @@ export function demandsOf(right: Right, { params, body }: Asked, where: Whereabo
   return [
     ...main.map((place) => ({ right, channelId: place })),
     ...(origin === undefined ? [] : [{ right: "read" as const, channelId: where.channelOfThread(origin) }]),
-    ...(written === undefined ? [] : [{ right: "type" as const, channelId: where.channelOfThread(written) }]),
+    ...written.map((place) => ({ right: "type" as const, channelId: place })),
     ...(named.report === undefined ? [] : [{ right: "type" as const, channelId: named.report }]),
   ];
 }

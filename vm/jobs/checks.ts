@@ -12,8 +12,9 @@ import type { Brought } from "../hooks/brought.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { Store } from "../store/store.ts";
 import type { BoundedCommands } from "./bounded.ts";
-import { threadOf } from "./names.ts";
+import type { threadOf } from "./names.ts";
 import type { Outcome } from "./outcome.ts";
+import { targetThread } from "./target-thread.ts";
 
 /** A check that takes longer has failed. */
 const CHECK_SECONDS = 30;
@@ -78,7 +79,11 @@ export class Checks {
       refuseUnmarkable(what.agent?.engine ?? engine, "check");
       return;
     }
-    const threadId = what.type === "input" ? threadOf(what.threadId) : undefined;
+    const threadId = targetThread(store, what);
+    if (threadId === undefined && what.type === "input") {
+      refuseUnmarkable(engine, "check"); // the agent that hears channels is not made yet
+      return;
+    }
     const thread = threadId === undefined ? undefined : store.threads.find(threadId);
     if (threadId === undefined || (thread && !kindOf(thread).hasTurns))
       throw new AppError(

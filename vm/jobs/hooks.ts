@@ -8,7 +8,7 @@ import { refuseUnmarkable } from "../agents/outside.ts";
 import type { Hook } from "../hooks/intake.ts";
 import type { HookSecrets } from "../hooks/secrets.ts";
 import type { Store } from "../store/store.ts";
-import { threadOf } from "./names.ts";
+import { targetThread } from "./target-thread.ts";
 
 export interface HooksOptions {
   store: Store;
@@ -36,11 +36,10 @@ export class Hooks {
     if (check !== undefined) throw refused("check: is for jobs of the clock; a hook has when.filter.");
     const problem = findSecretProblem(when.proof.preset, secret);
     if (problem !== undefined) throw new AppError("invalid_request", `when.secret: ${problem}.`);
-    if (what.type === "input") {
-      const thread = store.threads.find(threadOf(what.threadId));
-      if (thread && !kindOf(thread).hasTurns)
-        throw refused("what.threadId: a request would type into a shell; name an agent's thread.");
-    }
+    const target = targetThread(store, what);
+    const thread = target && store.threads.find(target);
+    if (thread && !kindOf(thread).hasTurns)
+      throw refused("what.threadId: a request would type into a shell; name an agent's thread.");
     if (when.raw && !("prompt" in what))
       throw refused(
         "when.raw: text from outside goes into an agent of the job's own alone; what.type must be agent.",

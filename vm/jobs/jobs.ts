@@ -37,7 +37,7 @@ const MAX_OF_ONE = 100;
 
 export interface JobsOptions {
   store: Store;
-  homes: Pick<Homes, "resolve" | "channelOf">;
+  homes: Pick<Homes, "resolve" | "channelOf" | "channelOfMain">;
   people: Pick<People, "judge">;
   targets: Targets;
   runs: Runs;
@@ -69,7 +69,10 @@ export class Jobs {
     this.#checkRoom(sent.name, by);
     const when = this.#withThread(parseWhen(sent.when, { nowMs, zone: machineZone() }));
     if (when.type === "event") people.judge(by, "read", placeOfEvents(when, homes));
-    const named = what.type === "input" ? { ...what, threadId: homes.resolve(what.threadId) } : what;
+    const named =
+      what.type === "input" && what.threadId !== undefined
+        ? { ...what, threadId: homes.resolve(what.threadId) }
+        : what;
     const settings: JobSettings = { ...sent, when, what: named };
     const first = isClock(when) ? nextDue({ when, madeAt: nowMs }, nowMs) : null;
     if (settings.expiresAt !== undefined && Date.parse(settings.expiresAt) <= (first ?? nowMs))

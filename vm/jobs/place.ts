@@ -7,9 +7,11 @@ import { threadOf } from "./names.ts";
 /** @returns the channel of the thread into which it writes; undefined of a job that writes into none */
 export function placeOfJob(
   { what }: Pick<JobSettings, "what">,
-  homes: Pick<Homes, "channelOf">,
+  homes: Pick<Homes, "channelOf" | "channelOfMain">,
 ): string | undefined {
-  return what.type === "input" ? homes.channelOf(threadOf(what.threadId)) : undefined;
+  if (what.type !== "input") return undefined;
+  if (what.main !== undefined) return homes.channelOfMain(what.main);
+  return what.threadId === undefined ? undefined : homes.channelOf(threadOf(what.threadId));
 }
 
 /**

@@ -12,6 +12,7 @@ import { runName } from "./names.ts";
 import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
 import { nextDue, type Scheduled } from "./schedule.ts";
+import { targetThread } from "./target-thread.ts";
 
 /** Claimed in one go, before others have their turn. */
 const CLAIMED_AT_ONCE = 100;
@@ -110,7 +111,7 @@ export class Scheduler {
     const { store, news, isBusy, onClaim } = this.#options;
     const { jobId, settings } = row;
     const { what } = settings;
-    const threadId = what.type === "input" ? what.threadId : row.threadId;
+    const threadId = targetThread(store, what) ?? row.threadId;
     const occurrence = decide(row, scheduled, firstDue, {
       nowMs,
       openRuns: store.jobRuns.countOpen(jobId),

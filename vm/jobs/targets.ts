@@ -10,6 +10,8 @@ import { isClock } from "../../shared/jobs/when.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { describePrincipal, job, type Principal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
+import { channelsOfAgent } from "../agents/heard-channels.ts";
+import type { MainAgents } from "../agents/main-agents.ts";
 import { type Brought, parseBrought } from "../hooks/brought.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
@@ -25,6 +27,7 @@ import type { Checks } from "./checks.ts";
 import { hasHeartbeat } from "./heartbeat.ts";
 import { threadOf } from "./names.ts";
 import type { Outcome } from "./outcome.ts";
+import { fieldOf, nameOf, targetThread } from "./target-thread.ts";
 
 export interface TargetsOptions {
   store: Store;
@@ -32,8 +35,11 @@ export interface TargetsOptions {
   inputs: Inputs;
   agents: Pick<Agents, "control" | "foldNow">;
   kinds: Kinds;
-  /** Whether somebody may write into a thread. */
-  mayType: (maker: Principal, threadId: ThreadId) => boolean;
+  /** Whether somebody may write in a channel. */
+  mayType: (maker: Principal, channelId: string | undefined) => boolean;
+  /** The channel of what a job writes into. */
+  placeOf: (what: What) => string | undefined;
+  mainAgents: Pick<MainAgents, "called">;
   /** Whether an agent may do more than another one. */
   mayDoMore: (threadId: ThreadId, otherId: ThreadId) => Promise<boolean>;
   commands: BoundedCommands;
@@ -77,7 +83,7 @@ export class Targets {
    * @throws AppError as the start of a run
    */
   async check({ settings, createdBy }: Pick<JobRow, "settings" | "createdBy">): Promise<void> {
-    const { store, kinds, reposDir, userSpace } = this.#options;
+    const { kinds, reposDir, userSpace } = this.#options;
     const { what, name, check } = settings;
     refuseHeartbeat(settings);
     if (settings.hours && !isClock(settings.when))
@@ -88,11 +94,8 @@ export class Targets {
     if (check !== undefined)
       await this.#options.checks.refuse(settings, check, await this.#pathOf({ settings }));
     if (what.type === "input") {
-      const thread = store.threads.find(threadOf(what.threadId));
-      if (!thread) throw new AppError("not_found", `what.threadId: there is no thread ${what.threadId}.`);
-      if (!isOpen(thread.status))
-        throw new AppError("thread_ended", `what.threadId: thread ${what.threadId} has ended.`);
-      this.#judge(createdBy, thread.threadId);
+      this.#refuseTarget(what);
+      this.#judge(createdBy, what);
       return;
     }
     // A command, and the memory with the heartbeat's list, need a directory before there is a thread.
@@ -122,9 +125,25 @@ export class Targets {
   async #pathOf({ settings: { what } }: Pick<JobRow, "settings">): Promise<string> {
     const { store, reposDir } = this.#options;
     if ("dir" in what) return (await resolveDirectory(reposDir, what.dir)).path;
-    const thread = store.threads.find(threadOf(what.threadId));
-    if (!thread) throw new AppError("not_found", `There is no thread ${what.threadId} any more.`);
-    return thread.path;
+    const target = targetThread(store, what);
+    const thread = target && store.threads.find(target);
+    if (thread) return thread.path;
+    const [row] = what.main === undefined ? [] : channelsOfAgent(store, what.main);
+    if (row) return (await resolveDirectory(reposDir, row.dir)).path;
+    throw new AppError("not_found", `There is no ${nameOf(what)} any more.`);
+  }
+
+  /** @throws AppError `not_found`, `thread_ended` */
+  #refuseTarget(what: Kind<"input">): void {
+    const { store } = this.#options;
+    if (what.main !== undefined && channelsOfAgent(store, what.main).length === 0)
+      throw new AppError("not_found", `what.main: no channel is heard by an agent ${what.main}.`);
+    const target = targetThread(store, what);
+    const thread = target && store.threads.find(target);
+    if (!thread && what.main === undefined)
+      throw new AppError("not_found", `what.threadId: there is no thread ${what.threadId}.`);
+    if (thread && !isOpen(thread.status))
+      throw new AppError("thread_ended", `${fieldOf(what)}: ${nameOf(what)} has ended.`);
   }
 
   async #newAgent(what: Kind<"agent">, { row, run, leftUsd }: Start): Promise<Begun> {
@@ -164,10 +183,10 @@ export class Targets {
 
   async #input(what: Kind<"input">, { row, run }: Start): Promise<Begun> {
     const { store, agents, inputs, now } = this.#options;
-    const threadId = threadOf(what.threadId);
+    this.#judge(row.createdBy, what);
+    const threadId = await this.#targetOf(what, row);
     const thread = store.threads.find(threadId);
-    if (!thread) throw new AppError("not_found", `There is no thread ${threadId} any more.`);
-    this.#judge(row.createdBy, threadId);
+    if (!thread) throw new AppError("not_found", `There is no ${nameOf(what)} any more.`);
     const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
     const input = inputOf(what.text, run);
     const held = (await this.#isAbove(threadId, row)) ? ("rights" as const) : undefined;
@@ -176,11 +195,17 @@ export class Targets {
     return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
   }
 
+  /** The thread of the job's input; an agent that hears channels is made if nobody has written to it yet. */
+  async #targetOf(what: Kind<"input">, { settings: { name } }: JobRow): Promise<ThreadId> {
+    if (what.main === undefined) return threadOf(what.threadId ?? "");
+    return (await this.#options.mainAgents.called(what.main, job(name))).threadId;
+  }
+
   /** @throws AppError `forbidden` if a job's maker may not write there now */
-  #judge(maker: Principal, threadId: ThreadId): void {
-    if (this.#options.mayType(maker, threadId)) return;
+  #judge(maker: Principal, what: Kind<"input">): void {
+    if (this.#options.mayType(maker, this.#options.placeOf(what))) return;
     const who = describePrincipal(maker);
-    throw new AppError("forbidden", `what.threadId: ${who} may not write into thread ${threadId}.`);
+    throw new AppError("forbidden", `${fieldOf(what)}: ${who} may not write into ${nameOf(what)}.`);
   }
 
   /** Whether the thread may do more than the agent that has made the job: a person there decides then. */

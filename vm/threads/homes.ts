@@ -8,6 +8,7 @@ import {
   type outputsRequestSchema,
   type ThreadStatus,
 } from "../../shared/api.ts";
+import { agentOf } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest, NewHome } from "../../shared/home-api.ts";
 import {
@@ -47,6 +48,17 @@ export class Homes {
   /** The channel that a thread is in, or is to be made in; undefined if nobody has said. */
   channelOf(threadId: ThreadId): DiscordId | undefined {
     return this.#store.homes.find(threadId)?.parentId ?? undefined;
+  }
+
+  /**
+   * The channel below which the thread of an agent that hears channels is, or is to be made; undefined if no channel
+   * names the agent.
+   */
+  channelOfMain(name: string): DiscordId | undefined {
+    const { spoken, channels } = this.#store;
+    const threadId = spoken.findMain(name);
+    const own = threadId && this.channelOf(threadId);
+    return own ?? channels.list().find((row) => agentOf(row) === name)?.id;
   }
 
   /** As {@link channelOf}, for all of a list in one look, which is taken when the first is asked for. */

@@ -6,6 +6,7 @@ import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import type { What } from "../../shared/jobs/job.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { usualProgram } from "../agents/launch.ts";
@@ -57,10 +58,10 @@ export function createJobs(
   const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
   const checks = new Checks({ store, commands, engine: engineOfJobs(config), engineOf });
   const { children, homes } = operations;
-  const mayType = (maker: Principal, threadId: ThreadId) =>
-    people.may(maker, "type", homes.channelOf(threadId));
+  const mayType = (maker: Principal, channelId: string | undefined) => people.may(maker, "type", channelId);
+  const placeOf = (what: What) => placeOfJob({ what }, homes);
   const mayDoMore = (threadId: ThreadId, otherId: ThreadId) => children.mayDoMore(threadId, otherId);
-  const targets = new Targets({ ...common, ...operations, mayType, mayDoMore, commands, checks });
+  const targets = new Targets({ ...common, ...operations, mayType, placeOf, mayDoMore, commands, checks });
   const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
     metrics.jobRuns.inc({ outcome });
     metrics.jobUsd.inc(costUsd ?? 0);

@@ -9,7 +9,7 @@ import type { Homes } from "../../threads/homes.ts";
 import type { Handlers } from "./handler.ts";
 
 export interface JobServices {
-  homes: Pick<Homes, "channelOf">;
+  homes: Pick<Homes, "channelOf" | "channelOfMain">;
   people: Pick<People, "filterReadable">;
   jobs: Jobs;
   jobNews: Pick<JobNews, "list" | "setTold" | "sum">;
