@@ -13,7 +13,7 @@ export interface KnownAgent {
   takesPrompts?: true;
   /** It says that it can load a session, and destroys it. */
   losesSessions?: true;
-  /** Its titles of calls of the thread's own tools. */
+  /** Its titles of calls of the thread's own tools: the server, and the tool. */
   ownTool?: RegExp;
   /** Files and folders of a directory that it obeys before anybody is asked. The first one names the rest to people. */
   reads: readonly string[];
@@ -33,7 +33,7 @@ const KNOWN: readonly KnownAgent[] = [
     program: "opencode",
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
     takesPrompts: true,
-    ownTool: /^threadmux_\w+$/,
+    ownTool: /^(threadmux)_(\w+)$/,
     reads: [".opencode", "opencode.json", "opencode.jsonc"],
     files: [".config/opencode/opencode.json", ".local/share/opencode/auth.json"],
   },

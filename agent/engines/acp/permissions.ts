@@ -61,9 +61,10 @@ export function letsOwnTool(
   known: KnownAgent | undefined,
 ): string | undefined {
   const name = nameOf(toolCall);
-  const isNamed = allowed.some((tool) => name === tool || name.startsWith(`${tool}__`));
+  const isAllowed = (own: string) => allowed.some((tool) => own === tool || own.startsWith(`${tool}__`));
   const isOther = ["execute", "edit", "delete", "move", "read"].includes(toolCall.kind ?? "");
-  const isTitled = allowed.length > 0 && !isOther && known?.ownTool?.test(toolCall.title ?? "") === true;
-  if (!isNamed && !isTitled) return undefined;
+  const [, server, tool] = (!isOther && known?.ownTool?.exec(toolCall.title ?? "")) || [];
+  const isTitled = tool !== undefined && isAllowed(`mcp__${server}__${tool}`);
+  if (!isAllowed(name) && !isTitled) return undefined;
   return options.find(({ kind }) => kind === "allow_once")?.optionId;
 }

@@ -147,7 +147,7 @@ test("a call of the thread's own tools is known by the tool's name, never by a c
   const allowed = ["mcp__threadmux"];
   const once = [option("x", "allow_once")];
   const named = (name: string) => permission(once, { _meta: { claudeCode: { toolName: name } } });
-  const known = { program: "opencode", ownTool: /^threadmux_\w+$/, reads: [], files: [] };
+  const known = { program: "opencode", ownTool: /^(threadmux)_(\w+)$/, reads: [], files: [] };
   const titled = (title: string, kind: string) => permission(once, { title, kind });
   expect(letsOwnTool(named("mcp__threadmux__message"), allowed, undefined)).toBe("x");
   expect(letsOwnTool(named("mcp__threadmux_evil"), allowed, undefined)).toBeUndefined();
