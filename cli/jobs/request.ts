@@ -156,8 +156,13 @@ async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRe
   if (terminal !== undefined) return { type: "terminal", dir, command: terminal, ...home };
   if (command !== undefined) return { type: "command", dir, command };
   if (main !== undefined && thread === undefined) return { type: "input", main, text: input ?? "" };
-  if (thread === undefined || main !== undefined)
+  if (thread !== undefined && main !== undefined)
     throw new AppError("invalid_request", "--thread, --main: take one of them; --input goes into which one?");
+  if (thread === undefined)
+    throw new AppError(
+      "invalid_request",
+      "--thread: missing; --input goes into which one? Or --main, an agent",
+    );
   const { threadId } = await findThread(client, thread);
   return { type: "input", threadId, text: input ?? "" };
 }
