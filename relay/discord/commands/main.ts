@@ -144,7 +144,10 @@ function agentOfRow(rows: readonly ChannelRow[], channelId: DiscordId): string |
 }
 
 function channelOption(option: SlashCommandChannelOption, name: string, description: string) {
-  return option.setName(name).setDescription(description).addChannelTypes(ChannelType.GuildText);
+  return option
+    .setName(name)
+    .setDescription(description)
+    .addChannelTypes(ChannelType.GuildText, ChannelType.GuildAnnouncement);
 }
 
 function chosen({ options }: Used, name: string): DiscordId | undefined {
