@@ -1,8 +1,9 @@
 /** Jobs that events start, from outside: events of one thread are told to another, and no chain goes on for ever. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VmJobs } from "../../relay/sidecar/jobs.ts";
+import type { CreateRequest } from "../../shared/api.ts";
 import { jobs } from "../../shared/protocol/jobs.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { callTool } from "../support/mcp.ts";
@@ -16,9 +17,9 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar.close());
 
-async function open(threadId: string): Promise<string> {
+async function open(threadId: string, agent?: CreateRequest["agent"]): Promise<string> {
   const command = script("go", { text: "ok" });
-  await sidecar.client.createThread({ threadId, type: "agent", dir: "shop", command });
+  await sidecar.client.createThread({ threadId, type: "agent", dir: "shop", command, agent });
   await untilStatus(sidecar, threadId, "idle");
   return threadId;
 }
@@ -70,8 +71,43 @@ test("a job that writes to the thread whose end starts it runs once for each mes
   expect(await untilNews("echo")).toHaveLength(1);
 });
 
+test("a job that writes to an agent with a voice whose end starts it has three runs at most, also into a turn that goes on", async () => {
+  const main = await open("main", { voice: "message" });
+  await onEndOf("nudge", main, main);
+  const gate = join(sidecar.reposDir, "gate");
+  await sidecar.client.sendInput(main, { text: script("hello", { text: "ok" }) });
+  // The job's input comes while a person's next turn runs, and is heard within it.
+  await sidecar.client.sendInput(main, {
+    text: script(
+      "and",
+      { tools: [{ name: "Read", input: { file_path: "x" } }], waitFor: gate },
+      { text: "ok" },
+    ),
+  });
+  await untilValue(
+    "the job's input",
+    () => sourcesIn(main),
+    (sources) => sources.includes("job:nudge"),
+  );
+  writeFileSync(gate, "");
+  expect(await untilNews("nudge")).toMatchObject([
+    { kind: "chain", text: "jobs have led to it (nudge), so it is not started again" },
+  ]);
+  await untilStatus(sidecar, main, "idle");
+  const runs = await untilValue(
+    "its runs to be over",
+    () => new VmJobs(sidecar.client).listRuns("nudge", 50),
+    (all) => all.every(({ endedAt }) => endedAt !== null),
+  );
+  expect(runs.filter(({ status }) => status !== "skipped").length).toBeLessThanOrEqual(3);
+  expect(runs.filter(({ status }) => status === "skipped")).toHaveLength(1);
+  expect((await sourcesIn(main)).filter((source) => source.startsWith("job:")).length).toBe(
+    runs.filter(({ status }) => status === "done").length,
+  );
+});
+
 test("jobs in a ring: at most three runs, said once", async () => {
-  const ring = await Promise.all(["one", "two", "three", "four"].map(open));
+  const ring = await Promise.all(["one", "two", "three", "four"].map((thread) => open(thread)));
   for (const [at, thread] of ring.entries())
     await onEndOf(`to-${ring[(at + 1) % 4]}`, thread, ring[(at + 1) % 4] ?? "");
   await sidecar.client.sendInput("one", { text: script("hello", { text: "ok" }) });

@@ -109,7 +109,9 @@ interface Wanted {
   noted: string | undefined;
 }
 
-const ALWAYS = { overlap: "allow", missed: "once", limits: { calls: null, seconds: null } } as const;
+/** Hundreds of messages in one thread cost more than a job may by itself on a day. */
+const NO_LIMITS = { calls: null, seconds: null, spendUsd: null, spendUsdPerDay: null };
+const ALWAYS = { overlap: "allow", missed: "once", limits: NO_LIMITS } as const;
 
 async function addInstants({ sidecar }: Town, startMs: number): Promise<Wanted[]> {
   const wanted: Wanted[] = [];

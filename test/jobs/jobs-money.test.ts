@@ -49,7 +49,10 @@ test("the cap of a day is passed by one call at most, over however many runs", {
   const jobs = new VmJobs(sidecar.client);
   const when = { type: "every" as const, seconds: 3_600 };
   await jobs.create({ name: "price", when, what: agent(1) });
-  const callUsd = (await runOnce("price")) / 2; // the call of the tool, and the words after it
+  await jobs.create({ name: "dearer", when, what: agent(2) });
+  // Each call is given more to read: the last one is the dearest.
+  const shorterUsd = await runOnce("price");
+  const callUsd = (await runOnce("dearer")) - shorterUsd;
   expect(callUsd).toBeGreaterThan(0);
   const capUsd = callUsd * inFull(40, 7);
   const limits = { spendUsd: null, seconds: null, calls: null, spendUsdPerDay: capUsd };

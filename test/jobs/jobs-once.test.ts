@@ -35,7 +35,9 @@ async function settle(): Promise<void> {
   await world.pass(1);
 }
 
-test("due instants and requests, with a kill in each: one row each, started once and never twice", async () => {
+test("due instants and requests, with a kill in each: one row each, started once and never twice", {
+  timeout: inFull(900_000, 60_000),
+}, async () => {
   const rounds = inFull(500, 25);
   world = makeJobsWorld({ hasDoor: true });
   const random = chance(7);
