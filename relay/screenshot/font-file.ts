@@ -1,5 +1,6 @@
 /** What a font file says of itself: its family, and which characters it has. TrueType and OpenType; no glyph is read. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, readSync } from "node:fs";
+import { openRegular, UnfitFile } from "../../shared/regular-file.ts";
 
 export interface Font {
   readonly file: string;
@@ -10,6 +11,8 @@ export interface Font {
 /** First and last of the characters without a gap, in rising order. */
 type Range = readonly [first: number, last: number];
 
+/** The rasteriser reads a font whole. The largest that people have are collections of 150 MB. */
+const MAX_FILE_BYTES = 256 * 1024 * 1024;
 const MAX_TABLE_BYTES = 4 * 1024 * 1024;
 const MAX_TABLES = 200;
 /** Platform and encoding of tables with characters beyond 16 bits, then of those without. */
@@ -22,7 +25,8 @@ const TYPOGRAPHIC_FAMILY = 16;
 export function findFont(file: string): Font | undefined {
   let fd: number | undefined;
   try {
-    fd = openSync(file, "r");
+    fd = openRegular(file);
+    if (fstatSync(fd).size > MAX_FILE_BYTES) return undefined;
     const tables = readTables(fd);
     const ranges = readRanges(tables("cmap"));
     const family = readFamily(tables("name"));
@@ -30,7 +34,7 @@ export function findFont(file: string): Font | undefined {
       ? undefined
       : { file, family, has: (code) => isWithin(ranges, code) };
   } catch (error) {
-    const isDamaged = error instanceof RangeError;
+    const isDamaged = error instanceof RangeError || error instanceof UnfitFile;
     if (isDamaged || (error as NodeJS.ErrnoException).code !== undefined) return undefined; // can't be read
     throw error;
   } finally {

@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -49,6 +50,24 @@ it("takes what is damaged, cut off, or no font for none", () => {
   expect([findFont(file), findFont(folder), findFont(join(folder, "none"))]).toEqual([
     undefined,
     undefined,
+    undefined,
+  ]);
+});
+
+it("waits for no FIFO, and takes no file that no memory holds", () => {
+  const fifo = join(folder, "a.ttf");
+  const loop = join(folder, "b.ttf");
+  const odd = join(folder, "c\n.ttf");
+  const large = join(folder, "d.ttf");
+  execFileSync("mkfifo", [fifo]);
+  symlinkSync(loop, loop);
+  writeFileSync(odd, readFileSync(FONT_FILES[0] ?? ""));
+  writeFileSync(large, readFileSync(FONT_FILES[0] ?? ""));
+  truncateSync(large, 10 * 1024 ** 3);
+  expect([fifo, loop, odd, large].map((file) => findFont(file)?.family)).toEqual([
+    undefined,
+    undefined,
+    "DejaVu Sans Mono",
     undefined,
   ]);
 });

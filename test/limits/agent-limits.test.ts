@@ -103,6 +103,26 @@ test("a limit that is changed while its ask is open closes the ask, and the thre
   expect(words()).toEqual(["First.", "Second.", "Third."]);
 });
 
+test("two limits reached at once: each taken away in its turn, or both, lets the thread go on", async () => {
+  thread = limited({ turns: 1, tokens: 1 });
+  thread.write(says("one", { text: "First." }));
+  await idle();
+  thread.write(says("two", { text: "Second." }));
+  const first = await ask();
+  const { name = "" } = first.limit ?? {};
+  const other = name === "turns" ? "tokens" : "turns";
+  thread.control("one", { op: "limit", limits: { [name]: null } });
+  const second = await ask(2);
+  expect([name, second.limit?.name].sort()).toEqual(["tokens", "turns"]);
+  expect(thread.of("permission_response")).toMatchObject([
+    { requestId: first.requestId, outcome: "cancelled", reason: "replaced" },
+  ]);
+  // Both in one wish, one of them given anew.
+  thread.control("both", { op: "limit", limits: { [name]: 1_000_000, [other]: null } });
+  await idle();
+  expect(words()).toEqual(["First.", "Second."]);
+});
+
 test("a turn that waits at a limit is taken up when the limit goes", async () => {
   thread = limited({ tokens: 1 });
   thread.write(says("work", { tools: [effect("a")] }, { text: "done" }));

@@ -4,7 +4,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
+import { until } from "../../../test/support/wait.ts";
 import { findMcpTools } from "./mcp.ts";
 import type { ToolContext } from "./tools/tool.ts";
 
@@ -61,4 +62,31 @@ test("an image goes to the model as what it is; text that says that it is one, a
   expect((await look()).images).toHaveLength(4);
   content = [{ type: "image", data: "A".repeat(6_000_000), mimeType: "image/png" }];
   expect(await look()).toEqual({ text: "", isError: false });
+});
+
+test("a server whose answer does not end is given up, and named", async () => {
+  let sentBytes = 0;
+  let isOpen = true;
+  const endless = createServer((_request, response) => {
+    response.on("close", () => {
+      isOpen = false;
+    });
+    const piece = Buffer.alloc(1024 * 1024, "x");
+    const fill = () => {
+      for (let isFree = true; isFree && isOpen; sentBytes += piece.length) isFree = response.write(piece);
+    };
+    response.on("drain", fill);
+    fill();
+  });
+  await new Promise<void>((resolve) => endless.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void endless.close());
+  const file = join(folder, "odd.json");
+  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
+  writeFileSync(file, JSON.stringify({ mcpServers: { odd: { url } } }));
+  expect(await findMcpTools(file, [])).toEqual({
+    tools: [],
+    problems: ["The tools of odd are not there: its answer has more than 67108864 bytes"],
+  });
+  await until("the connection to be closed", () => !isOpen);
+  expect(sentBytes).toBeLessThan(256 * 1024 * 1024);
 });

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { text as readAll } from "node:stream/consumers";
 import * as z from "zod";
 import { findImageType, IMAGE_BEGINNING_BYTES } from "../../../shared/agent/attachments.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -46,6 +45,8 @@ const replySchema = z.object({
 const PROTOCOL_VERSION = "2025-06-18";
 const LIST_MS = 5_000;
 const MAX_SUBJECT = 100;
+/** More than the text and the images that the model is given of one result. */
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 /** Of one result. */
 const MAX_IMAGES = 4;
 /** In base64, of one image. */
@@ -150,6 +151,18 @@ async function post(server: Server, method: string, params: object, signal: Abor
   const { result, error } = replySchema.parse(JSON.parse(text));
   if (error) throw new Error(error.message);
   return result;
+}
+
+/** @throws Error if it does not end: somebody else's server may send for ever */
+async function readAll(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_REPLY_BYTES) throw new Error(`its answer has more than ${MAX_REPLY_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** What people see of the call: its first word of text. */
