@@ -5,6 +5,7 @@ import { findEvent } from "./agent/find-event.ts";
 import type { CreateRequest, Thread } from "./api.ts";
 import type { SidecarClient } from "./client.ts";
 import { AppError } from "./errors.ts";
+import { directives } from "./protocol/directives.ts";
 
 /** One request waits so long at most. */
 const LOOK_MS = 20_000;
@@ -20,7 +21,7 @@ export type SpawnMode = "await" | "async" | "single";
 export interface SpawnRequest extends Omit<CreateRequest, "type" | "threadId"> {
   /** Not set: a new one. */
   threadId?: string;
-  /** Not set: `async`. */
+  /** Not set: as its directive says, else `async`. */
   mode?: SpawnMode;
 }
 
@@ -140,13 +141,25 @@ export class ThreadHandle {
  */
 export async function spawn(
   client: SidecarClient,
-  { mode = "async", threadId = `spawned-${randomUUID()}`, ...request }: SpawnRequest,
+  { mode: wanted, threadId = `spawned-${randomUUID()}`, ...request }: SpawnRequest,
 ): Promise<ThreadHandle> {
-  const agent = { ...request.agent, ...(mode === "single" && { mode }) };
+  const mode = wanted ?? (await modeOfDirective(client, request)) ?? "async";
+  const agent = { ...request.agent, ...(wanted === "single" && { mode: wanted }) };
   await client.createThread({ ...request, agent, threadId, type: "agent" });
   const handle = new ThreadHandle(client, threadId, 0);
   if (mode === "await") await handle.wait();
   return handle;
+}
+
+/** Undefined: it has none, or says nothing of it. The sidecar refuses one that is not there. */
+async function modeOfDirective(
+  client: SidecarClient,
+  { agent, dir }: Pick<CreateRequest, "agent" | "dir">,
+): Promise<string | undefined> {
+  const named = agent?.directive;
+  if (named === undefined) return undefined;
+  const { directives: all } = await client.call(directives.list, {}, { query: { dir } });
+  return all.find(({ as, name, space }) => [as, `${space}:${name}`].includes(named))?.spawn;
 }
 
 /**

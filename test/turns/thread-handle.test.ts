@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../shared/errors.ts";
+import { RoomClient } from "../../shared/room-client.ts";
 import { continueThread, spawn, ThreadError } from "../../shared/thread-handle.ts";
 import { STAND_IN_CONFIG, script } from "../support/agents.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
@@ -72,4 +73,33 @@ test("a thread's error is thrown by its handle", async () => {
   const refused = await errorOf(spawn(client, { dir: "nowhere", command: "x" }));
   expect(refused).toBeInstanceOf(AppError);
   expect(refused).toMatchObject({ code: "invalid_directory" });
+});
+
+test("a directive's spawn sets the mode, unless another one is asked for", async () => {
+  const { client, stateDir } = sidecar;
+  mkdirSync(join(stateDir, "directives"), { recursive: true });
+  for (const mode of ["await", "single"])
+    writeFileSync(
+      join(stateDir, "directives", `by-${mode}.md`),
+      `---\nname: by-${mode}\ndescription: d\nthreadmux:\n  spawn: ${mode}\n---\nWork.`,
+    );
+  const command = script("Go", { text: "Once." });
+  for (const directive of ["by-await", "user:by-await"])
+    expect((await spawn(client, { dir, command, agent: { directive } })).isDone).toBe(true);
+  const waits = script("Go", { waitFor: "never", text: "Once." });
+  const other = await spawn(client, { dir, command: waits, mode: "async", agent: { directive: "by-await" } });
+  expect(other.isDone).toBe(false);
+  const single = await spawn(client, { dir, command, agent: { directive: "by-single" } });
+  expect(await single.wait(60_000)).toMatchObject({ text: "Once." });
+  expect(await errorOf(continueThread(client, single.id, "Again?"))).toMatchObject({ code: "thread_single" });
+  const room = new RoomClient(client).create({
+    ...{ threadId: "room", dir, protocol: "reactive" },
+    members: [{ directive: "by-await" }, { directive: "by-single" }],
+  });
+  expect(await errorOf(room)).toMatchObject({
+    code: "unsupported",
+    message: "members.1.directive: by-single takes one message alone.",
+  });
+  const nobody = spawn(client, { dir, command, agent: { directive: "nobody" } });
+  expect(await errorOf(nobody)).toMatchObject({ code: "not_found" });
 });

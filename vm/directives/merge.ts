@@ -31,6 +31,7 @@ export function mergeDirective(
 ): Merged {
   const { directive, space, file, sha256 } = found;
   const { name, notes } = directive;
+  const isSingle = directive.mode === "single" || directive.spawn === "single";
   const values = readInputs(directive.inputs, inputs);
   refuseBoth(name, "engine", agent.engine, directive.engine);
   refuseBoth(name, "outputSchema", agent.outputSchema, directive.outputSchema);
@@ -56,7 +57,7 @@ export function mergeDirective(
       ...(tools && { tools }),
       ...(disallowedTools.length > 0 && { disallowedTools }),
       ...(directive.voice && { voice: directive.voice }),
-      mode: directive.mode === "single" ? "single" : agent.mode,
+      mode: isSingle ? "single" : agent.mode,
       workspace: directive.workspace === "worktree" ? "worktree" : agent.workspace,
       limits: tighterLimits(agent.limits, directive.limits),
       params,
@@ -98,7 +99,7 @@ export function mergeForChild(
   const asked = { ...own, ...(model !== undefined && { model }) };
   const merged = mergeDirective({ agent: asked, command, inputs }, found, agent.engine);
   return {
-    agent: { ...merged.agent, ...(spawn === "single" && { mode: "single" as const }) },
+    agent: merged.agent,
     command: merged.command,
     ...(merged.isPlain && { plain: true as const }),
     ...(merged.notes.length > 0 && { notes: merged.notes }),

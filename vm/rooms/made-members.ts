@@ -41,6 +41,8 @@ export async function makeMember(
   });
   try {
     const request = await directives.applied({ ...asked, command: "" });
+    if (request.agent?.mode === "single")
+      throw new AppError("unsupported", `agent.directive: ${directive} takes one message alone.`);
     const home = channelId === undefined ? undefined : { parentId: channelId };
     await creation.create({ ...request, home, createdBy: by });
   } catch (error) {
