@@ -119,7 +119,7 @@ type Used = Parameters<Part["run"]>[0];
 
 /** `#12 as:reviewer "Tidy the shop"`, separated by blanks or commas. */
 export function membersOf(typed: string): NewMember[] {
-  return (typed.match(/["“][^"”]*["”]|[^\s,]+/g) ?? []).map(memberOf);
+  return (typed.match(/["“][^"“”]*["”]|[^\s,]+/g) ?? []).map(memberOf);
 }
 
 function memberOf(typed: string): NewMember {
