@@ -128,6 +128,7 @@ describe("a download", () => {
 async function serve(listener: RequestListener): Promise<SidecarClient> {
   const server = createServer((req, res) => {
     res.on("error", () => undefined); // the caller may go
+    res.setHeader("content-type", "text/plain"); // as a sidecar does
     listener(req, res);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -83,7 +83,7 @@ test.each([1280, 390])(
       await page.waitForRequest(/\/channels$/);
       expect(await shop.locator("dl").innerText()).toMatch(
         new RegExp(
-          `owner: @ada\\nmay [\\s\\S]*give and take roles\\nviewer: whoever has the role ${ROLE}\\nmay look at`,
+          `owner: @ada\\nmay [\\s\\S]*give and take roles; read what agents wrote for themselves\\nviewer: whoever has the role ${ROLE}\\nmay look at`,
         ),
       );
       const general = page.locator("nav li.channel", { hasText: "#general" });
