@@ -168,7 +168,7 @@ function strings(value: unknown): string[] {
 function roundFor({ messages, tools }: ModelRequest, { callsAgain, say }: ModelOptions): Round {
   const conversation = messages.flatMap(spoken);
   const last = conversation[conversation.length - 1]?.text ?? "";
-  if (/create a detailed summary|^Summarise this conversation/i.test(last))
+  if (/create a detailed summary|^Summarise this conversation/im.test(last))
     return { text: "<summary>The conversation so far.</summary>" };
   // A request without tools is one beside the conversation, such as for a title.
   if (!tools?.length) return { text: "A title" };
