@@ -62,8 +62,10 @@ describe.each(REAL_AGENTS.map((agent) => [agent.name, agent] as const))("%s", (_
     expect(thread.of("failure")).toEqual([]);
 
     thread.write(says("please two.", { tools: [endless] }, { text: "Never." }));
-    thread.answer((await thread.event("permission_request", 2, PATIENCE)).requestId, "once");
-    await thread.event("tool_call_update", thread.of("tool_call_update").length + 1, PATIENCE);
+    const second = await thread.event("permission_request", 2, PATIENCE);
+    const updates = thread.of("tool_call_update").length; // before the answer, which the next one follows at once
+    thread.answer(second.requestId, "once");
+    await thread.event("tool_call_update", updates + 1, PATIENCE);
     thread.control("interrupt");
     expect(await thread.event("turn_end", 2, PATIENCE)).toMatchObject({ stopReason: "cancelled" });
     expect(timesHeard("please one.")).toBe(1);
