@@ -167,9 +167,9 @@ function showHidden(line: string): string {
   return line.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-/** What a reader does not see, or sees as room. */
-const BLANK = /[\s\p{Z}\p{Cf}\p{Mn}]/gu;
-const LEADING_BLANKS = /^[\s\p{Z}\p{Cf}\p{Mn}]*/u;
+/** What a reader does not see, or sees as room: also controls, halves of characters and letters without a shape. */
+const BLANK = /[\s\p{Z}\p{Cf}\p{Mn}\p{Cc}\p{Cs}\u115f\u1160\u3164\uffa0]/gu;
+const LEADING_BLANKS = /^[\s\p{Z}\p{Cf}\p{Mn}\p{Cc}\p{Cs}\u115f\u1160\u3164\uffa0]*/u;
 /** So much that can be seen of a line's beginning shows whether it looks like one of ours. */
 const LOOKED_AT = 100;
 
@@ -190,7 +190,7 @@ const FRAME_CHARACTERS = 64;
 
 /** What engines put around words that are not a person's, or that are. */
 const FRAME =
-  /[<\uff1c\ufe64\u2039\u276e\u3008](?=(?:[\s/]|\p{Cf}){0,8}(?:antml|system|user|human|assistant|developer|pasted_content|function|tool|invoke|result|task|command|local|bash|event|channel|teammate))/giu;
+  /[<\uff1c\ufe64\u2039\u276e\u3008](?=[\s/\p{Cf}\p{Mn}\p{Cc}\p{Cs}\u115f\u1160\u3164\uffa0]{0,8}(?:antml|system|user|human|assistant|developer|pasted_content|function|tool|invoke|result|task|command|local|bash|event|channel|teammate))/giu;
 
 /** Most lines: nothing hides in them, and they hold no sign by which a tag, a mark or a frame is known. */
 const HARMLESS = /^(?:(?![<[|:])[\t\x20-\x7e])*$/;
