@@ -2,48 +2,34 @@
  * A request whose every text is meant to be taken for ours: frames, tags, marks, tool names, line ends of all kinds,
  * 50 levels deep and as large as the door takes. Nothing of it stands in a model's input but behind a mark.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VmJobs } from "../../relay/sidecar/jobs.ts";
 import { OUTSIDE_NOTE } from "../../shared/outside-text.ts";
 import { signRequest } from "../../vm/hooks/proof.ts";
-import { BYPASS_CONFIG, STAND_IN, script, transcriptOf } from "../support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf } from "../support/agents.ts";
 import { makeFolder } from "../support/folders.ts";
 import { hostileJson, hostileLines, hostileText, LEVELS } from "../support/hostile-body.ts";
 import { callTool } from "../support/mcp.ts";
+import { READER_ANSWER, writeReaderStandIn } from "../support/reader-stand-in.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilValue } from "../support/wait.ts";
 
 const SECRET = "a-secret-that-nobody-knows";
 const PROOF = { preset: "github" as const };
 const MAX_BODY = 1024 * 1024;
-const ANSWER = { kind: "failure", urgent: true, numbers: [3], ids: ["abc1234"] };
 
 let sidecar: TestSidecar;
 let folder: ReturnType<typeof makeFolder>;
 let told: string;
 beforeAll(async () => {
   folder = makeFolder();
-  told = join(folder.path, "told");
-  const program = join(folder.path, "agent.mjs");
-  // The stand-in, which is no reader: a reader's start is answered here.
-  writeFileSync(
-    program,
-    `#!${process.execPath}
-if (!process.argv.includes("--max-budget-usd")) await import(${JSON.stringify(STAND_IN)});
-else {
-  const { text } = await import("node:stream/consumers");
-  const { writeFileSync } = await import("node:fs");
-  writeFileSync(${JSON.stringify(told)}, await text(process.stdin));
-  console.log(JSON.stringify({ type: "result", structured_output: ${JSON.stringify(ANSWER)}, total_cost_usd: 0.01 }));
-}
-`,
-  );
-  chmodSync(program, 0o755);
+  const reader = writeReaderStandIn(folder.path);
+  told = reader.told;
   sidecar = await startSidecar({
     ...BYPASS_CONFIG,
-    agent: { ...BYPASS_CONFIG.agent, program } as never,
+    agent: { ...BYPASS_CONFIG.agent, program: reader.program } as never,
     hooks: { host: "127.0.0.1", port: 0 },
   });
   mkdirSync(join(sidecar.reposDir, "work"));
@@ -150,7 +136,7 @@ test("the reader is given each line behind the mark, and its answer has no word 
   expect(note).toBe(OUTSIDE_NOTE);
   expectHarmless(marked(lines));
   const message = await inputOf(threadId);
-  expect(message).toContain(JSON.stringify(ANSWER));
+  expect(message).toContain(JSON.stringify(READER_ANSWER));
   expect(message.split("\n")).toHaveLength(3);
 });
 
