@@ -29,7 +29,7 @@ import type {
   Thread,
 } from "./api.ts";
 import type { BranchReply, branchRequestSchema } from "./branch-api.ts";
-import { followEvents } from "./follow-events.ts";
+import { type Connect, type FollowHow, followEvents } from "./follow-events.ts";
 import type { HomeRequest } from "./home-api.ts";
 import { HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
@@ -306,12 +306,12 @@ export class SidecarClient {
   /**
    * What happens over all threads, each event once and in order, also over restarts of the sidecar: from now, or after
    * the event `since` (0: all that is kept). A {@link Reset} says that some are not kept any more.
-   * @param signal ends it. @throws AppError if the sidecar refuses
+   * @throws AppError if the sidecar refuses, or if something else keeps answering in its place
    */
-  followEvents(query: EventsQuery = {}, signal?: AbortSignal): AsyncGenerator<HubEvent | Reset> {
-    const connect = (asked: EventsQuery, ended: AbortSignal) =>
+  followEvents(query: EventsQuery = {}, ...how: FollowHow): AsyncGenerator<HubEvent | Reset> {
+    const connect: Connect = (asked, ended) =>
       this.#http.download(sidecar.followEvents, {}, { ...asked }, ended);
-    return followEvents(connect, query, signal);
+    return followEvents(connect, query, ...how);
   }
 
   /** Says who alone has a role by the relay's own settings from then on, and what those are called who act in Discord. */

@@ -5,6 +5,7 @@ import { AppError, ERROR_STATUS } from "./errors.ts";
 import { lazy } from "./lazy.ts";
 import { PERSON_HEADER, ROLES_HEADER } from "./principal.ts";
 import { type ParamsOf, pathOf, type Route } from "./protocol/route.ts";
+import { bodyOf, readTextAtMost } from "./read-at-most.ts";
 import { isOfType, StrangeAnswer, strangeAnswer } from "./strange-answer.ts";
 import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
@@ -138,7 +139,7 @@ export class HttpCall {
     const { status, ok: isOk, headers } = response;
     const contentType = headers.get("content-type") ?? undefined;
     const strange = { method: "GET", url: this.#base + path, status, contentType };
-    if (!isOk) throw refusalOf(parseJson(await readBeginning(response))) ?? strangeAnswer(strange);
+    if (!isOk) throw refusalOf(parseJson(await readRefusal(response))) ?? strangeAnswer(strange);
     if (!isOfType(contentType, types)) throw strangeAnswer({ ...strange, wanted: types.join(" or ") });
   }
 
@@ -170,15 +171,8 @@ function refusalOf(json: unknown): AppError | undefined {
 }
 
 /** A refusal is short; anything longer is none. */
-async function readBeginning({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_REFUSAL_BYTES) return "";
-  }
-  return Buffer.concat(chunks).toString("utf8");
+async function readRefusal(response: Response): Promise<string> {
+  return (await readTextAtMost(bodyOf(response), MAX_REFUSAL_BYTES)) ?? "";
 }
 
 /** Why nobody was reached. `fetch` hides it in a cause, and several addresses that all fail make an error without words. */

@@ -8,6 +8,7 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
+import { onSilence } from "../kinds/kind.ts";
 import { onLeave } from "../leave.ts";
 
 const MAX_TEXT_CHARACTERS = 160;
@@ -65,7 +66,7 @@ async function events(context: Context, options: EventsOptions): Promise<number>
   await client.listThreads(); // a sidecar that is not there is told; one that goes away later is waited for
   const stay = onLeave(() => {});
   try {
-    for await (const told of client.followEvents(query)) {
+    for await (const told of client.followEvents(query, undefined, onSilence(context))) {
       if (isJson) await out.json(told);
       else await out.line(lineOf(told));
     }

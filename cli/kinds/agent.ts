@@ -42,12 +42,13 @@ export const agent: CliKind = {
 
 async function waitForEnd(context: Context, client: SidecarClient, { threadId }: Thread): Promise<number> {
   // Nothing tells its end but what becomes of threads.
-  const events = client.followEvents({
-    since: 0,
-    thread: [threadId],
-    type: ["thread_status", "thread_removed"],
-  });
-  const patience = new Patience(onSilence(context));
+  const noteSilence = onSilence(context);
+  const events = client.followEvents(
+    { since: 0, thread: [threadId], type: ["thread_status", "thread_removed"] },
+    undefined,
+    noteSilence,
+  );
+  const patience = new Patience(noteSilence);
   let output: Thread["output"];
   const isOver = async () => {
     const now = await patience.call(() => client.getThread(threadId));

@@ -1,5 +1,6 @@
 /** Files of people's messages, from Discord's own servers and no others: a link is not followed wherever it leads. */
 import { AppError } from "../../shared/errors.ts";
+import { readAtMost } from "../../shared/read-at-most.ts";
 import type { Attachment } from "./person-message.ts";
 
 const DISCORD_API_HOST = /(^|\.)discord\.com$/;
@@ -30,31 +31,12 @@ export class Cdn {
     try {
       const response = await fetch(url, { signal, redirect: "error" });
       if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`);
-      return await readAtMost(response.body, maxBytes, filename);
+      // The size that a message tells of its file is not relied on.
+      const bytes = await readAtMost(response.body, maxBytes);
+      if (!bytes) throw new AppError("too_large", `${filename} is larger than it said.`);
+      return bytes;
     } catch (error) {
       throw error instanceof AppError ? error : refuse(error);
     }
   }
-}
-
-/** What a message says of a file's size is not relied on. */
-async function readAtMost(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  filename: string,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new AppError("too_large", `${filename} is larger than it said.`);
-    chunks.push(chunk);
-  }
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -1,6 +1,7 @@
 /** Files that git would wait for or never end reading: it is ended, and they are named. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, rmSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../../test/support/folders.ts";
@@ -97,4 +98,20 @@ test("what git reads gladly is not odd", async () => {
   makeFifo("a/pipe");
   expect(await findOddFile(root, join(root, ".git"))).toBeUndefined();
   expect(await findOddFile(join(root, "gone"), root)).toBeUndefined();
+});
+
+test("a folder that can't be read to its end is no failure of whoever asks", async () => {
+  const { opendir } = fs.promises;
+  const broken = Object.assign(new Error("input/output error"), { code: "EIO" });
+  fs.promises.opendir = async () =>
+    ({
+      [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(broken) }),
+    }) as unknown as Awaited<ReturnType<typeof opendir>>;
+  syncBuiltinESMExports();
+  try {
+    expect(await findOddFile(root, join(root, ".git"))).toBeUndefined();
+  } finally {
+    fs.promises.opendir = opendir;
+    syncBuiltinESMExports();
+  }
 });

@@ -18,9 +18,18 @@ export interface OddFile {
 /**
  * Looks at a bounded part of a work tree, the folders near its root first.
  * @param gitDir of ours, in which the repository's `info/exclude` may be
- * @returns undefined if nothing odd is found there
+ * @returns undefined if nothing odd is found there, or if it can't be looked at: this never rejects, because who asks
+ * is often a timer, which could tell nobody
  */
 export async function findOddFile(root: string, gitDir: string): Promise<OddFile | undefined> {
+  try {
+    return await lookAround(root, gitDir);
+  } catch {
+    return undefined; // a folder that ends while it is read, or a disk that fails: git's own words say what is wrong
+  }
+}
+
+async function lookAround(root: string, gitDir: string): Promise<OddFile | undefined> {
   const exclude = join("info", "exclude");
   const why = whyOdd(await stat(join(gitDir, exclude)).catch(() => undefined));
   if (why !== undefined) return { path: join(".git", exclude), why };

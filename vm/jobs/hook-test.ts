@@ -2,10 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../../shared/errors.ts";
 import type { HookTestReply } from "../../shared/jobs/api.ts";
+import { bodyOf, readTextAtMost } from "../../shared/read-at-most.ts";
 import type { Hook } from "../hooks/intake.ts";
 import { signRequest } from "../hooks/proof.ts";
 
 const TIMEOUT_MS = 10_000;
+/** The door's own answers are short. Another program may listen there. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_CHARACTERS = 2_000;
 
 export interface HookTestsOptions {
   findHook: (name: string) => Hook | undefined;
@@ -45,6 +49,8 @@ export class HookTests {
       body,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    return { status: reply.status, answer: (await reply.text()).slice(0, 2_000) };
+    const read = await readTextAtMost(bodyOf(reply), MAX_ANSWER_BYTES);
+    const answer = read ?? `(more than ${MAX_ANSWER_BYTES / 1024} KiB, which no hook's door answers)`;
+    return { status: reply.status, answer: answer.slice(0, MAX_ANSWER_CHARACTERS) };
   }
 }

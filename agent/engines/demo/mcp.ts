@@ -1,6 +1,7 @@
 /** Calls a server's tool over HTTP, as the engine does. */
 import { readFileSync } from "node:fs";
 import * as z from "zod";
+import { bodyOf, readTextAtMost } from "../../../shared/read-at-most.ts";
 import type { Call } from "./script.ts";
 import { fault, type Outcome } from "./tools.ts";
 
@@ -18,6 +19,7 @@ const Reply = z.object({
 });
 
 const PROTOCOL_VERSION = "2025-06-18";
+const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /** `mcp__<server>__<tool>`. */
 export async function callMcpTool(
@@ -49,7 +51,9 @@ export async function callMcpTool(
     await post({ method: "notifications/initialized" });
     const params = { name: tool, arguments: input, _meta: { "claudecode/toolUseId": toolUseId } };
     const response = await post({ id: 2, method: "tools/call", params });
-    const reply = Reply.parse(await response.json());
+    const answer = await readTextAtMost(bodyOf(response), MAX_REPLY_BYTES);
+    if (answer === undefined) throw new Error(`its answer has more than ${MAX_REPLY_BYTES} bytes`);
+    const reply = Reply.parse(JSON.parse(answer));
     const text = (reply.result?.content ?? []).map((part) => part.text ?? "").join("\n");
     if (!reply.result || reply.result.isError) return fault(reply.error?.message ?? text);
     return { content: text, isError: false, result: reply.result.content };

@@ -5,6 +5,7 @@ import { request as requestHttps } from "node:https";
 import * as z from "zod";
 import { findImageType, IMAGE_BEGINNING_BYTES } from "../../../shared/agent/attachments.ts";
 import { errorText } from "../../../shared/errors.ts";
+import { readTextAtMost } from "../../../shared/read-at-most.ts";
 import type { AnyTool, ToolContext, ToolResult } from "./tools/tool.ts";
 
 const configSchema = z.object({
@@ -146,23 +147,12 @@ async function post(server: Server, method: string, params: object, signal: Abor
     request.on("error", reject);
     request.end(body);
   });
-  const text = await readAll(response);
+  const text = await readTextAtMost(response, MAX_REPLY_BYTES);
+  if (text === undefined) throw new Error(`its answer has more than ${MAX_REPLY_BYTES} bytes`);
   if (response.statusCode !== 200) throw new Error(`it answers with ${response.statusCode}`);
   const { result, error } = replySchema.parse(JSON.parse(text));
   if (error) throw new Error(error.message);
   return result;
-}
-
-/** @throws Error if it does not end: somebody else's server may send for ever */
-async function readAll(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_REPLY_BYTES) throw new Error(`its answer has more than ${MAX_REPLY_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** What people see of the call: its first word of text. */

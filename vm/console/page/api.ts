@@ -29,6 +29,7 @@ import { rooms } from "../../../shared/protocol/rooms.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
 import { sidecar } from "../../../shared/protocol/sidecar.ts";
 import { threads } from "../../../shared/protocol/threads.ts";
+import { bodyOf, readTextAtMost } from "../../../shared/read-at-most.ts";
 import type { Room, RoomLine } from "../../../shared/rooms/api.ts";
 import { isOfType, strangeWords } from "../../../shared/strange-answer.ts";
 import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
@@ -227,6 +228,8 @@ export async function goOn(threadId: string): Promise<void> {
 }
 
 const TIMEOUT_MS = 10_000;
+/** As the client of Node takes it. What is longer comes from something between, and is no answer. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Of what starts or ends programs. */
 const SLOW_MS = 60_000;
 
@@ -278,7 +281,7 @@ async function call<S extends z.ZodType>(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    text = await response.text();
+    text = (await readTextAtMost(bodyOf(response), MAX_ANSWER_BYTES)) ?? "(too long)";
   } catch (cause) {
     throw new ApiError(0, "The sidecar does not answer.", { cause });
   }
