@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { type BlobMap, unboundLine } from "../shared/agent/bound.ts";
 import type { ThreadConfig } from "../shared/agent/config.ts";
+import { ENGINES } from "../shared/agent/engines/engines.ts";
 import type { EventBody, ThreadEvent } from "../shared/agent/events.ts";
 import { findEvent } from "../shared/agent/find-event.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { toldOfDecision } from "./core/aside.ts";
 import { askedBy } from "./core/held-ask.ts";
-import { answeredBy, inboxEvent, shownOf } from "./core/inbox-events.ts";
+import { answeredBy, inboxEvent, shownOf, toldOfReason } from "./core/inbox-events.ts";
 import type { Launch } from "./engine.ts";
 import { LineFile } from "./folder/line-file.ts";
 import { type EventSource, Transcript } from "./folder/transcript.ts";
@@ -57,6 +58,7 @@ export class ThreadFiles {
   /** @returns whether there was a new line */
   readInbox(): boolean {
     const lines = this.#inbox.read();
+    const { capabilities } = ENGINES[this.#config.agent.engine];
     for (const { byte, text } of lines) {
       const isSingle = this.#config.agent.mode === "single";
       const event = inboxEvent(text, this.fold, isSingle, (line) => this.#whole(line));
@@ -65,6 +67,7 @@ export class ThreadFiles {
         event,
         ...askedBy(event),
         ...toldOfDecision(event, this.fold),
+        ...toldOfReason(event, this.fold, capabilities),
         ...shownOf(event, this.fold),
       ]);
     }

@@ -1,4 +1,5 @@
 /** What a line of the inbox comes to in the transcript: every line yields an event. Pure. */
+import type { Capabilities } from "../../shared/agent/engines/declaration.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -117,11 +118,17 @@ function permissionEvent(line: LineOf<"permission">, fold: ThreadFold): EventBod
 }
 
 /** In a thread that outside text has got into, nothing is allowed beyond the call that is asked about. */
-function onceInPlaceOf(optionId: string, { options, limit, trust, ...ask }: OpenAsk): string {
-  if (limit || trust || ask.heldMessageId !== undefined || ask.memoryWriteId !== undefined) return optionId;
+function onceInPlaceOf(optionId: string, ask: OpenAsk): string {
+  if (!isAboutCall(ask)) return optionId;
+  const { options } = ask;
   const chosen = options.find((option) => option.optionId === optionId);
   if (chosen?.kind !== "allow_always") return optionId;
   return options.find(({ kind }) => kind === "allow_once")?.optionId ?? optionId;
+}
+
+/** Tells an engine's own ask about a call from the runner's questions. */
+function isAboutCall({ limit, trust, heldMessageId, memoryWriteId }: OpenAsk): boolean {
+  return !limit && !trust && heldMessageId === undefined && memoryWriteId === undefined;
 }
 
 function elicitationEvent(line: LineOf<"elicitation">, fold: ThreadFold): EventBody {
@@ -142,6 +149,27 @@ function decisionEvent(
   if (entry?.by !== "directive" || entry.outcome !== undefined || entry.callKey !== callKey)
     return warning("A decision came to a gate that is not open; it counts for nothing", requestId);
   return gateResponse(entry, boundedOutcome(fold, outcome), text, by);
+}
+
+/**
+ * Makes the message by which the model hears why a person denied its call, for an engine whose denials have no place
+ * for words. It comes after the answer's own event.
+ */
+export function toldOfReason(event: EventBody, fold: ThreadFold, { reasons }: Capabilities): EventBody[] {
+  if (reasons || event.type !== "permission_response" || !event.message || event.by === undefined) return [];
+  const ask = findAsk(fold, event.requestId);
+  const chosen = ask?.options.find(({ optionId }) => optionId === event.optionId);
+  if (!ask || ask.aside || ask.gate || !isAboutCall(ask) || !chosen?.kind.startsWith("reject")) return [];
+  const text = `${ask.title}: denied. ${event.message}`;
+  return [
+    {
+      type: "user_message",
+      messageId: `reason-${ask.requestId}`,
+      source: event.by,
+      content: [{ type: "text", text }],
+      plain: true,
+    },
+  ];
 }
 
 /** Makes the notices that show people a gate's decision against the agent. They come after the line's own event. */

@@ -2,14 +2,18 @@
  * A scripted agent that speaks ACP, as a program. It keeps its sessions in $HOME/.acp-test, and saves a message before it
  * works on it, as real agents do. A message's script follows `@@`; its steps that are done are done once.
  */
+import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import * as acp from "@agentclientprotocol/sdk";
+import type { Call, Round } from "../../agent/engines/demo/script.ts";
 
 export type Step =
   | { text: string }
+  /** A call of a round: it does what its input says. It asks in every mode but `agent`. */
+  | { does: Call }
   | { thought: string }
   /** Appends the title to the file `effects` of the directory, after a permission if `ask` is given. */
   | {
@@ -41,6 +45,8 @@ export type Step =
 interface Saved {
   /** What it was told, with each prompt's script and how far it is. */
   told: { text: string; steps: Step[]; done: number }[];
+  /** All that was told and said, in its order. */
+  conversation: string[];
 }
 
 const flags = new Set(process.argv.slice(2));
@@ -86,7 +92,7 @@ function run(): void {
       servers = params.mcpServers;
       note(`new ${JSON.stringify(params.mcpServers)}`);
       const sessionId = crypto.randomUUID();
-      save(sessionId, { told: [] });
+      save(sessionId, { told: [], conversation: [] });
       return { sessionId, ...opened() };
     })
     .onRequest(methods.session.load, async ({ params: { sessionId, cwd, mcpServers }, client }) => {
@@ -147,8 +153,21 @@ function take({ sessionId, prompt }: acp.PromptRequest): void {
   // A new conversation is told what was said before: the newest script is meant.
   const script = text.match(/(?<=@@).*$/gm)?.at(-1) ?? "[]";
   const saved = load(sessionId);
-  saved.told.push({ text, steps: JSON.parse(script), done: 0 });
+  const steps = (JSON.parse(script) as (Step | Round)[]).flatMap(stepsOf);
+  saved.told.push({ text, steps, done: 0 });
+  saved.conversation.push(text);
   save(sessionId, saved);
+}
+
+/** A round is what the scripted models of other engines take: a wait, calls, a text. */
+function stepsOf(one: Step | Round): Step[] {
+  const { waitFor, tools, text } = one as Round;
+  if (tools === undefined && text === undefined) return [one as Step];
+  return [
+    ...(waitFor === undefined ? [] : [{ waitFor }]),
+    ...(tools ?? []).map((does) => ({ does })),
+    ...(text === undefined ? [] : [{ text }]),
+  ];
 }
 
 /** All steps that are not done yet, of messages that come in the meantime too. */
@@ -193,15 +212,18 @@ async function doStep(
   const say = (update: object) =>
     client.notify(acp.methods.client.session.update, { sessionId, update: update as acp.SessionUpdate });
   if ("call" in step) return await doCall(step, { sessionId, client, finish, say });
+  if ("does" in step) return await doRoundCall(step.does, { sessionId, client, finish, say });
   if ("waitFor" in step) {
     await untilThere(step.waitFor);
     if (!cancelled.signal.aborted) finish();
     return undefined;
   }
   finish();
-  if ("text" in step)
+  if ("text" in step) {
+    const saved = load(sessionId);
+    save(sessionId, { ...saved, conversation: [...saved.conversation, step.text] });
     await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: step.text } });
-  else if ("read" in step) {
+  } else if ("read" in step) {
     const text = existsSync(step.read) ? readFileSync(step.read, "utf8") : "nothing there";
     await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
   } else if ("tool" in step) {
@@ -245,6 +267,13 @@ async function callTool(name: string, input: object): Promise<string> {
   return await reply.text();
 }
 
+interface Doing {
+  sessionId: string;
+  client: acp.AgentContext;
+  finish: () => void;
+  say: (update: object) => Promise<void>;
+}
+
 async function doCall(
   {
     call: title,
@@ -255,37 +284,14 @@ async function doCall(
     toolName,
     path,
   }: Extract<Step, { call: string }>,
-  {
-    sessionId,
-    client,
-    finish,
-    say,
-  }: {
-    sessionId: string;
-    client: acp.AgentContext;
-    finish: () => void;
-    say: (update: object) => Promise<void>;
-  },
+  { sessionId, client, finish, say }: Doing,
 ): Promise<undefined> {
   const toolCallId = `call-${title.replace(/\W+/g, "-")}`;
   const meta = toolName === undefined ? {} : { _meta: { claudeCode: { toolName } } };
   const locations = path === undefined ? {} : { locations: [{ path: join(dir, path) }] };
   const what = { toolCallId, title, kind, rawInput: { command: title }, ...locations, ...meta };
   await say({ sessionUpdate: "tool_call", status: "pending", ...what });
-  if (ask) {
-    const answer = (await client.request(acp.methods.client.session.requestPermission, {
-      sessionId,
-      toolCall: what,
-      options: (options ?? OPTIONS) as acp.PermissionOption[],
-    })) as acp.RequestPermissionResponse;
-    const { outcome } = answer;
-    note(`answer ${outcome.outcome === "selected" ? outcome.optionId : outcome.outcome}`);
-    if (outcome.outcome !== "selected" || outcome.optionId.startsWith("reject")) {
-      finish();
-      await say({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
-      return;
-    }
-  }
+  if (ask && !(await isAllowed(what, options ?? OPTIONS, { sessionId, client, finish, say }))) return;
   await say({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
   finish(); // a call that ran when the agent was killed is known as interrupted
   if (waitFor !== undefined) await untilThere(waitFor);
@@ -295,6 +301,64 @@ async function doCall(
   await say({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", content });
 }
 
+async function isAllowed(
+  what: acp.ToolCallUpdate,
+  options: object[],
+  { sessionId, client, finish, say }: Doing,
+): Promise<boolean> {
+  const answer = (await client.request(acp.methods.client.session.requestPermission, {
+    sessionId,
+    toolCall: what,
+    options: options as acp.PermissionOption[],
+  })) as acp.RequestPermissionResponse;
+  const { outcome } = answer;
+  note(`answer ${outcome.outcome === "selected" ? outcome.optionId : outcome.outcome}`);
+  if (outcome.outcome === "selected" && !outcome.optionId.startsWith("reject")) return true;
+  finish();
+  await say({ sessionUpdate: "tool_call_update", toolCallId: what.toolCallId, status: "failed" });
+  return false;
+}
+
+async function doRoundCall({ name, input }: Call, doing: Doing): Promise<undefined> {
+  const { finish, say } = doing;
+  const { command, file_path: path } = input as { command?: string; file_path?: string };
+  const kind = command === undefined ? (path === undefined ? "other" : "edit") : "execute";
+  const what = {
+    toolCallId: crypto.randomUUID(),
+    title: command ?? (path === undefined ? name : `${name} ${path}`),
+    kind,
+    rawInput: input,
+    ...(path !== undefined && { locations: [{ path }] }),
+  } as const;
+  await say({ sessionUpdate: "tool_call", status: "pending", ...what });
+  const asks = modeId !== "agent" && kind !== "other";
+  if (asks && !(await isAllowed(what, OPTIONS, doing))) return;
+  const { toolCallId } = what;
+  await say({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
+  finish(); // a call that ran when the agent was killed is known as interrupted
+  const text = await resultOf({ name, input });
+  const content = [{ type: "content", content: { type: "text", text } }];
+  await say({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", content });
+}
+
+async function resultOf({ name, input }: Call): Promise<string> {
+  const { command, file_path: path, content } = input as Record<string, string>;
+  if (command !== undefined) return await runCommand(command);
+  if (path === undefined) return await callTool(name, input);
+  writeFileSync(resolve(dir, path), content ?? "");
+  return "written";
+}
+
+/** A stop ends the command with all that it has started. */
+async function runCommand(command: string): Promise<string> {
+  const child = spawn("sh", ["-c", command], { cwd: dir, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const stop = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
+  cancelled.signal.addEventListener("abort", stop);
+  const text = (await child.stdout.toArray()).join("");
+  cancelled.signal.removeEventListener("abort", stop);
+  return text;
+}
+
 const OPTIONS = [
   { optionId: "allow-1", name: "Yes", kind: "allow_once" },
   { optionId: "allow-all", name: "Yes, and don't ask again", kind: "allow_always" },
@@ -302,7 +366,7 @@ const OPTIONS = [
 ];
 
 async function untilThere(name: string): Promise<void> {
-  while (!existsSync(join(dir, name)) && !cancelled.signal.aborted) await pause(10);
+  while (!existsSync(resolve(dir, name)) && !cancelled.signal.aborted) await pause(10);
 }
 
 async function printBytes(count: number): Promise<void> {

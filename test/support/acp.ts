@@ -54,6 +54,13 @@ export function heardBy(thread: Pick<AgentThread, "home">): string[] {
     });
 }
 
+/** All that was told and said in one session, in its order. */
+export function conversationOf(thread: Pick<AgentThread, "home">, sessionId: string): string[] {
+  const file = join(thread.home, ".acp-test", `${sessionId}.json`);
+  if (!existsSync(file)) return [];
+  return (JSON.parse(readFileSync(file, "utf8")) as { conversation: string[] }).conversation;
+}
+
 /** Its sessions are gone, as if somebody had tidied up. */
 export function forget({ home }: Pick<AgentThread, "home">): void {
   const folder = join(home, ".acp-test");
@@ -65,7 +72,7 @@ export function forgetLast({ home }: Pick<AgentThread, "home">): void {
   const folder = join(home, ".acp-test");
   for (const name of readdirSync(folder).filter((one) => one.endsWith(".json"))) {
     const saved = JSON.parse(readFileSync(join(folder, name), "utf8")) as { told: unknown[] };
-    writeFileSync(join(folder, name), JSON.stringify({ told: saved.told.slice(0, -1) }));
+    writeFileSync(join(folder, name), JSON.stringify({ ...saved, told: saved.told.slice(0, -1) }));
   }
 }
 

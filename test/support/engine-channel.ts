@@ -42,8 +42,22 @@ const untilAnswer = ({ discord }: Everything, messageId: string, text: string) =
 
 const untilInThread = ({ discord }: Everything, threadId: string, text: string) =>
   until(`a message ${text}`, () =>
-    discord.driver.messages(threadId).find(({ author, content }) => author.isBot && content.includes(text)),
+    discord.driver.messages(threadId).find(({ author, content }) => author.isBot && content.startsWith(text)),
   );
+
+/** Presses the button below the bot's message with this text, once it is there. */
+async function press(all: Everything, threadId: string, text: string, label: RegExp | string): Promise<void> {
+  const isWanted = (shown: string | undefined) =>
+    typeof label === "string" ? shown === label : label.test(shown ?? "");
+  const found = await until(`a button ${label} below ${text}`, () =>
+    all.discord.driver
+      .messages(threadId)
+      .filter(({ author, content }) => author.isBot && content.includes(text))
+      .flatMap(({ id, buttons }) => buttons.map((button) => ({ id, button })))
+      .find(({ button }) => isWanted(button.label)),
+  );
+  await all.discord.driver.press(all.you, found.id, found.button.customId ?? "");
+}
 
 export const CHANNEL_ROWS: Readonly<Record<string, Row>> = {
   channel: {
@@ -63,32 +77,29 @@ export const CHANNEL_ROWS: Readonly<Record<string, Row>> = {
     },
   },
   buttons: {
-    label: "asks and questions by buttons in Discord",
-    isDeclared: ({ asks = false, questions }) => asks && questions.length > 0,
+    label: "asks by buttons in Discord",
+    isDeclared: ({ asks = false }) => asks,
     tests: {
-      "a press decides": (world) =>
+      "a press lets the call run": (world) =>
         inDiscord(world, async (all) => {
-          const { engine } = world;
-          const rounds = [
-            { tools: [engine.bash("touch made")] },
-            { tools: [engine.ask("Which one?", "SQLite", "Postgres")] },
-            { text: "Thanks." },
-          ];
+          const rounds = [{ tools: [world.engine.bash("touch made")] }, { text: "Thanks." }];
           const message = post(all, script("Do it", ...rounds));
-          const press = async (text: string, label: string) => {
-            const found = await until(`a button ${label} below ${text}`, () =>
-              all.discord.driver
-                .messages(message.id)
-                .filter(({ author, content }) => author.isBot && content.includes(text))
-                .flatMap(({ id, buttons }) => buttons.map((button) => ({ id, button })))
-                .find(({ button }) => button.label === label),
-            );
-            await all.discord.driver.press(all.you, found.id, found.button.customId ?? "");
-          };
-          await press("May the agent do this?", "Allow once");
-          await press("Which one?", "Postgres");
+          await press(all, message.id, "May the agent do this?", /^(Allow once|Yes)$/);
           await untilInThread(all, message.id, "Thanks.");
           expect(existsSync(join(all.sidecar.reposDir, "made"))).toBe(true);
+        }),
+    },
+  },
+  choices: {
+    label: "asks questions by buttons in Discord",
+    isDeclared: ({ questions }) => questions.length > 0,
+    tests: {
+      "a press answers": (world) =>
+        inDiscord(world, async (all) => {
+          const asked = { tools: [world.engine.ask("Which one?", "SQLite", "Postgres")] };
+          const message = post(all, script("Do it", asked, { text: "Thanks." }));
+          await press(all, message.id, "Which one?", "Postgres");
+          await untilInThread(all, message.id, "Thanks.");
         }),
     },
   },

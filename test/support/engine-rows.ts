@@ -1,24 +1,12 @@
 /** Tests of an agent thread over HTTP, for any engine. */
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
-import type { EngineDeclaration } from "../../shared/agent/engines/declaration.ts";
-import { ENGINES } from "../../shared/agent/engines/engines.ts";
-import type { CreateRequest } from "../../shared/api.ts";
 import { script } from "./agents.ts";
 import { ASK_ROWS } from "./engine-ask-rows.ts";
 import type { Row } from "./engine-row.ts";
-import type { EngineUnderTest } from "./engine-under-test.ts";
 import { EngineWorld } from "./engine-world.ts";
 import { refusal } from "./threads.ts";
 import { until } from "./wait.ts";
-
-const BYPASS = { agent: { permissionMode: "bypassPermissions" } };
-
-/** The configuration of a test that is about no mode: an engine without modes asks nothing anyway. */
-function bypassOf({ name }: EngineUnderTest): { agent?: CreateRequest["agent"] } {
-  const { capabilities }: EngineDeclaration = ENGINES[name];
-  return capabilities.modes ? BYPASS : {};
-}
 
 const always = () => true;
 
@@ -48,7 +36,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         await world.words("memory", 1);
         const go = world.file("memory", "go");
         await world.say("memory", "m-2", { text: "t-2", waitFor: go });
-        await world.event("memory", "step_start", 2);
+        await until("it to be heard", () => world.engine.heard(world.sidecar, "memory").includes("m-2"));
         world.killEngine("memory");
         writeFileSync(go, "");
         await world.words("memory", 2);
@@ -65,12 +53,9 @@ export const ROWS: Readonly<Record<string, Row>> = {
     tests: {
       "a call has a title, and an end": async (world) => {
         const { engine } = world;
-        await world.open(
-          "steps",
-          "go",
-          [{ tools: [engine.bash("echo it > made")] }, { text: "Done." }],
-          BYPASS,
-        );
+        await world.open("steps", "go", [{ tools: [engine.bash("echo it > made")] }, { text: "Done." }], {
+          agent: engine.free,
+        });
         await world.words("steps", 1);
         expect(await world.of("steps", "tool_call")).toMatchObject([
           { kind: "execute", title: expect.stringContaining("echo it > made") },
@@ -92,7 +77,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         const { engine } = world;
         const go = world.file("mid-turn", "go");
         const waits = engine.bash(`until [ -e ${go} ]; do sleep 0.05; done`);
-        await world.open("mid-turn", "m-1", [{ tools: [waits] }, { text: "t-1" }], BYPASS);
+        await world.open("mid-turn", "m-1", [{ tools: [waits] }, { text: "t-1" }], { agent: engine.free });
         await until("the call to run", async () => (await world.of("mid-turn", "tool_call")).length === 1);
         await world.say("mid-turn", "m-2");
         await until(
@@ -113,7 +98,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
       "the turn and its call end; the next message runs": async (world) => {
         const { engine, sidecar } = world;
         const call = engine.bash("echo begun > begun; sleep 1000; echo late > late");
-        await world.open("stop", "go", [{ tools: [call] }, { text: "Done." }], bypassOf(engine));
+        await world.open("stop", "go", [{ tools: [call] }, { text: "Done." }], { agent: engine.free });
         await until("the call to run", () => world.has("stop", "begun"));
         await sidecar.client.controlAgent("stop", { control: "interrupt" });
         expect(await world.event("stop", "turn_end")).toMatchObject({ stopReason: "cancelled" });
@@ -132,7 +117,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         const { engine, sidecar } = world;
         const go = world.file("pause", "go");
         const rounds = [{ text: "Waiting.", waitFor: go }];
-        await world.open("pause", "go", rounds, bypassOf(engine));
+        await world.open("pause", "go", rounds, { agent: engine.free });
         await until("it to run", async () => (await world.of("pause", "turn_start")).length === 1);
         await sidecar.client.controlAgent("pause", { control: "pause" });
         await world.status("pause", "paused");
@@ -156,7 +141,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         const { engine, sidecar } = world;
         world.makeRepository("undo", { a: "1\n", theirs: "1\n" });
         const call = engine.bash("echo 2 > a; echo 2 > theirs; echo 2 > new");
-        await world.open("undo", "go", [{ tools: [call] }, { text: "Done." }], bypassOf(engine));
+        await world.open("undo", "go", [{ tools: [call] }, { text: "Done." }], { agent: engine.free });
         await world.words("undo", 1);
         expect(await world.event("undo", "turn_changes")).toMatchObject({ files: 3 });
         writeFileSync(world.file("undo", "theirs"), "theirs\n");
@@ -181,7 +166,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         });
         const ask = await world.ask("lock-1");
         const second = [{ tools: [engine.write(file, "second")] }, { text: "t-2" }];
-        await world.open("lock-2", "go", second, { dir: "shared", ...BYPASS });
+        await world.open("lock-2", "go", second, { dir: "shared", agent: engine.free });
         await world.words("lock-2", 1);
         expect(world.read("shared", "a.txt")).toBe("second");
         await world.allow("lock-1", ask);
@@ -215,7 +200,7 @@ export const ROWS: Readonly<Record<string, Row>> = {
         const effects = [1, 2].map((n) => ({ tools: [engine.bash(`echo ${n} >> effects`)] }));
         const limits = { calls: 2 };
         await world.open("calls", "go", [...effects, { text: "Done." }], {
-          agent: { ...BYPASS.agent, limits },
+          agent: { ...engine.free, limits },
         });
         const ask = await world.ask("calls");
         expect(ask.request).toMatchObject({ limit: { name: "calls", allowed: 2, used: 2 } });

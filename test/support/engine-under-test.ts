@@ -3,11 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
+import type { CreateRequest } from "../../shared/api.ts";
 import type { VmConfig } from "../../vm/config.ts";
 import { type ModelRequest, startModel } from "../agents/model.ts";
-import { BYPASS_CONFIG, standIn } from "./agents.ts";
+import { buildAcpAgent, conversationOf } from "./acp.ts";
+import { BYPASS_CONFIG, STAND_IN_CONFIG, standIn } from "./agents.ts";
 import { makeFolder } from "./folders.ts";
-import { heardBy } from "./heard.ts";
+import { heardBy, sessionOf, withoutScripts } from "./heard.ts";
 import { envOf } from "./own-agent.ts";
 import type { SidecarFolders, TestSidecar } from "./sidecar.ts";
 
@@ -17,6 +19,8 @@ export interface EngineUnderTest {
   name: EngineName;
   /** Settings of a sidecar whose threads have this engine. */
   settings(folders: SidecarFolders): Partial<VmConfig>;
+  /** The configuration of a thread in which it asks nothing, for tests that are about no ask. */
+  free: NonNullable<CreateRequest["agent"]>;
   /** Its tools, as its model calls them. */
   bash(command: string): Call;
   write(path: string, content: string): Call;
@@ -40,12 +44,17 @@ const question = (text: string, options: readonly string[]) => ({
   ],
 });
 const MCP = "mcp__threadmux__";
+const BYPASS = { permissionMode: "bypassPermissions" };
+const none = (engine: EngineName, ability: string) => () => {
+  throw new Error(`${ENGINES[engine].title} has no ${ability}`);
+};
 
 /** The stand-in, which speaks the protocol of Claude Code's program. */
 export async function claudeUnderTest(): Promise<EngineUnderTest> {
   return {
     name: "claude",
     settings: () => ({ ...BYPASS_CONFIG, agent: { ...standIn(), allowBypass: true } }),
+    free: BYPASS,
     bash: (command) => ({ name: "Bash", input: { command, description: "d" } }),
     write: (path, content) => ({ name: "Write", input: { file_path: path, content } }),
     ask: (text, ...options) => ({ name: "AskUserQuestion", input: question(text, options) }),
@@ -70,6 +79,7 @@ export async function ownUnderTest(): Promise<EngineUnderTest> {
         ...envOf("anthropic", model.url),
       },
     }),
+    free: BYPASS,
     bash: (command) => ({ name: "bash", input: { command } }),
     write: (path, content) => ({ name: "write", input: { file_path: path, content } }),
     ask: (text, ...options) => ({ name: "ask_user", input: question(text, options) }),
@@ -84,7 +94,11 @@ function wordsIn(request: ModelRequest | undefined): string[] {
   const texts = (request?.messages ?? []).flatMap(({ content }) =>
     typeof content === "string" ? [content] : content.flatMap(({ text }) => text ?? []),
   );
-  return texts.flatMap((text) => text.replace(/@@\[.*$/gm, "").match(/\b[mt]-\d+\b/g) ?? []);
+  return texts.flatMap(words);
+}
+
+function words(text: string): string[] {
+  return withoutScripts(text).match(/\b[mt]-\d+\b/g) ?? [];
 }
 
 /** A program that runs the calls of its prompt's last script, and prints its texts. */
@@ -108,24 +122,41 @@ export async function commandUnderTest(): Promise<EngineUnderTest> {
   const folder = makeFolder();
   const [program, heard] = [join(folder.path, "agent.mjs"), join(folder.path, "heard")];
   writeFileSync(program, PROGRAM);
-  const none = (ability: string) => () => {
-    throw new Error(`${ENGINES.command.title} has no ${ability}`);
-  };
   return {
     name: "command",
     settings: () => ({
       ...BYPASS_CONFIG,
       agent: { ...standIn(), engine: "command", program: process.execPath, args: [program, heard] },
     }),
+    free: {},
     bash: (command) => ({ name: "bash", input: { command } }),
     write: (path, content) => ({ name: "write", input: { file_path: path, content } }),
-    ask: none("questions"),
-    spawn: none("tools of threadmux"),
-    result: none("results"),
+    ask: none("command", "questions"),
+    spawn: none("command", "tools of threadmux"),
+    result: none("command", "results"),
     heard: () => {
       const last = JSON.parse(readFileSync(heard, "utf8").trim().split("\n").at(-1) ?? '""') as string;
-      return last.replace(/@@\[.*$/gm, "").match(/\b[mt]-\d+\b/g) ?? [];
+      return words(last);
     },
     close: async () => folder.remove(),
+  };
+}
+
+/** An agent that calls itself codex: people are asked in the mode that it is set to, and nobody in its own mode `agent`. */
+export async function acpUnderTest(): Promise<EngineUnderTest> {
+  const agent = await buildAcpAgent();
+  const program = agent.program("codex-acp", "--modes=agent,workspace-write", "--steer");
+  return {
+    name: "acp",
+    settings: () => ({ ...STAND_IN_CONFIG, agent: { ...standIn(), engine: "acp", program } }),
+    free: { permissionMode: "agent" },
+    bash: (command) => ({ name: "bash", input: { command } }),
+    write: (path, content) => ({ name: "write", input: { file_path: path, content } }),
+    ask: none("acp", "questions"),
+    spawn: (prompt) => ({ name: "spawn_thread", input: { prompt } }),
+    result: none("acp", "results"),
+    heard: ({ stateDir, folders }, threadId) =>
+      conversationOf(folders, sessionOf(stateDir, threadId) ?? "").flatMap(words),
+    close: async () => agent.remove(),
   };
 }

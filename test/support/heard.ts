@@ -46,6 +46,6 @@ export function sessionOf(stateDir: string, threadId: string): string | undefine
 }
 
 /** A script is one line of JSON up to the text's next line. */
-function withoutScripts(text: string): string {
+export function withoutScripts(text: string): string {
   return text.replace(/@@\[.*$/gm, "");
 }

@@ -167,6 +167,24 @@ describe("an ability that is declared", () => {
   test.each(Object.entries(ABILITIES))("%s", async (_, shown) => await shown());
 });
 
+test("what a person says with a denial reaches the agent, once", async () => {
+  await begin("denied", told("go", { call: "rm y", ask: true }, { waitFor: "told" }, { text: "Then not." }));
+  const [ask] = await until("an ask", async () => {
+    const open = await sidecar.client.listAsks("denied");
+    return open.length > 0 && open;
+  });
+  const denial = { optionId: "no", message: "keep y" };
+  await sidecar.client.answerAsk("denied", ask?.requestId ?? "", denial);
+  const hears = () => heardBy(sidecar.folders).filter((text) => text.includes("keep y"));
+  expect(await until("it to hear", () => hears().length > 0 && hears())).toMatchObject([
+    expect.stringContaining("rm y: denied. keep y"),
+  ]);
+  writeFileSync(join(dirOf("denied"), "told"), "");
+  await untilStatus(sidecar, "denied", "idle");
+  expect(effectsIn(dirOf("denied"))).toEqual([]);
+  expect(await wordsOf(sidecar, "denied")).toEqual(["Then not."]);
+});
+
 test("a stop ends the turn, and its ask with it", async () => {
   await begin("stop", told("go", { call: "rm x", ask: true }, { text: "Never." }));
   await until("an ask", async () => (await sidecar.client.listAsks("stop")).length === 1);

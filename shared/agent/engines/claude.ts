@@ -34,6 +34,7 @@ export const claude = {
   capabilities: {
     steps: true,
     asks: true,
+    reasons: true,
     questions: ["AskUserQuestion"],
     modes,
     models: true,

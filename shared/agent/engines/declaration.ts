@@ -72,6 +72,8 @@ export interface Capabilities {
   readonly steps?: boolean;
   /** It asks a person before it does what it may not do by itself. */
   readonly asks?: boolean;
+  /** A denial has a place for a person's words. If not, they go to the model as a message. */
+  readonly reasons?: true;
   /** The tools by which its model asks a person a question; a face shows the question in the place of their calls. */
   readonly questions: readonly string[];
   readonly modes?: PermissionModes;

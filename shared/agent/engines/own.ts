@@ -24,6 +24,7 @@ export const own = {
   capabilities: {
     steps: true,
     asks: true,
+    reasons: true,
     questions: ["ask_user"],
     modes,
     models: true,
