@@ -1,7 +1,10 @@
 /** Takes pictures of the page, and shows each with what the page says of itself. */
 import { createHash } from "node:crypto";
+import { targetOf } from "../shared/browser/mark-words.ts";
+import type { Mark } from "../shared/browser/state.ts";
 import { errorText } from "../shared/errors.ts";
 import { withDeadline } from "../shared/lifecycle.ts";
+import type { PlacedMark } from "./marks.ts";
 import type { Pictures } from "./ops.ts";
 import { drawMarks } from "./picture.ts";
 import type { Refusals } from "./refusals.ts";
@@ -16,8 +19,8 @@ const MAX_SENTENCES = 5;
 export class Looks implements Pictures {
   readonly #shown: Shown;
   readonly #refusals: Refusals;
-  /** How many numbers each of the last pictures has. */
-  readonly #counts = new Map<number, number>();
+  /** What the numbers of each of the last pictures stand on. */
+  readonly #marks = new Map<number, readonly Mark[]>();
   #hash = "";
   /** Sentences that the next picture is shown with. */
   #waiting: readonly string[] = [];
@@ -70,13 +73,13 @@ export class Looks implements Pictures {
     return this.#shown.state.picture;
   }
 
-  countOf(picture: number): number | undefined {
-    return this.#counts.get(picture);
+  marksOf(picture: number): readonly Mark[] | undefined {
+    return this.#marks.get(picture);
   }
 
   /** The page is another one: no number counts any more. */
   forget(): void {
-    this.#counts.clear();
+    this.#marks.clear();
   }
 
   /** The next picture is shown, even if it looks like the last one. */
@@ -111,8 +114,6 @@ export class Looks implements Pictures {
       const hash = createHash("sha256").update(page).update(url).update(title).digest("hex");
       if (isByItself && hash === this.#hash && !this.hasWaiting) return;
       this.#hash = hash;
-      this.#counts.set(next, found.marks.length);
-      this.#counts.delete(next - KEPT_PICTURES);
       const told = [...(failure === undefined ? [] : [failure]), ...this.#waiting];
       if (isShown || told.length > 0) this.#said = told;
       shown.set(
@@ -122,10 +123,12 @@ export class Looks implements Pictures {
           title: isShown ? title : "",
           note: joined(told) || (isShown ? null : shown.state.note),
           scrolled: { top: found.top, height: found.height },
-          marks: found.marks.map(({ kind, text }, index) => ({ number: index + 1, kind, text })),
+          marks: found.marks.map((mark, index) => shownMark(mark, index + 1, url)),
         },
         drawMarks(page, found.marks),
       );
+      this.#marks.set(next, shown.state.marks);
+      this.#marks.delete(next - KEPT_PICTURES);
       this.#waiting = [];
     } catch (error) {
       if (!isThere()) return; // it ended in between
@@ -136,6 +139,11 @@ export class Looks implements Pictures {
       if (!isByItself || shown.state.note !== note) shown.set({ status: "failed", note });
     }
   }
+}
+
+function shownMark({ kind, text, to }: PlacedMark, number: number, url: string): Mark {
+  const target = to === undefined ? undefined : targetOf(to, url);
+  return { number, kind, text, ...(target !== undefined && { to: target }) };
 }
 
 /** The same sentence twice stands at its newer place. */

@@ -5,6 +5,7 @@
  */
 import type { CDPSession } from "playwright-core";
 import * as z from "zod";
+import { MAX_ADDRESS_CHARACTERS } from "../shared/browser/address.ts";
 import { MAX_TEXT_CHARACTERS, type PageText, pageTextSchema } from "../shared/browser/page-text.ts";
 import { MAX_MARKS, VIEW } from "../shared/browser/spec.ts";
 import { markSchema } from "../shared/browser/state.ts";
@@ -19,6 +20,7 @@ const MAX_TEXT = 80;
 const placedSchema = z.object({
   kind: markSchema.shape.kind,
   text: z.string().transform((text) => text.slice(0, MAX_TEXT)),
+  to: z.string().max(MAX_ADDRESS_CHARACTERS).optional(),
   x: z.number(),
   y: z.number(),
   width: z.number(),

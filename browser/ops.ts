@@ -1,7 +1,9 @@
 /** Does what people ask of a page. What it can't do it says in a sentence. */
 import { parseAddress } from "../shared/browser/address.ts";
+import { isSaidOf, wordsOfMark } from "../shared/browser/mark-words.ts";
 import type { BrowserOp } from "../shared/browser/ops.ts";
 import { VIEW } from "../shared/browser/spec.ts";
+import type { Mark } from "../shared/browser/state.ts";
 import { AppError, assertNever, errorText } from "../shared/errors.ts";
 import { pause, withDeadline } from "../shared/lifecycle.ts";
 import type { Located } from "./marks.ts";
@@ -16,10 +18,10 @@ const BEGIN_MS = 250;
 /** Keys and clicks wait for the page's scripts. */
 const INPUT_MS = 5_000;
 
-/** The pictures whose numbers still count, with how many there are on each. */
+/** The pictures whose numbers still count, with what these stand on. */
 export interface Pictures {
   readonly newest: number;
-  countOf(picture: number): number | undefined;
+  marksOf(picture: number): readonly Mark[] | undefined;
 }
 
 /** @throws AppError `invalid_request`, `not_found`; Error if the page does not come, or does not answer */
@@ -86,7 +88,7 @@ async function history(tab: Tab, to: "back" | "forward"): Promise<void> {
 async function type(tab: Tab, op: Extract<BrowserOp, { do: "type" }>, pictures: Pictures): Promise<void> {
   const { page } = tab;
   if (op.number !== undefined) {
-    const located = await locate(tab, { number: op.number, picture: op.picture }, pictures, op.text);
+    const located = await locate(tab, { ...op, number: op.number }, pictures, op.text);
     if ("why" in located && located.why === "chosen") return settle(tab);
     const place = placeOf(op.number, located);
     if (!place.isField)
@@ -117,21 +119,27 @@ async function scroll({ page }: Tab, to: Extract<BrowserOp, { do: "scroll" }>["t
 
 async function locate(
   { marks }: Tab,
-  { number, picture }: { number: number; picture?: number | undefined },
+  { number, picture, what }: { number: number; picture?: number | undefined; what?: string | undefined },
   pictures: Pictures,
   typed?: string,
 ): Promise<Located> {
   const asked = picture ?? pictures.newest;
-  const count = pictures.countOf(asked);
-  if (count === undefined)
+  const standing = pictures.marksOf(asked);
+  if (standing === undefined)
     throw new AppError(
       "not_found",
       `picture: ${asked} is too old; choose a number on the newest one, ${pictures.newest}.`,
     );
-  if (number > count) {
-    const has = count === 0 ? "no numbers" : `the numbers 1 to ${count}`;
+  const mark = standing[number - 1];
+  if (mark === undefined) {
+    const has = standing.length === 0 ? "no numbers" : `the numbers 1 to ${standing.length}`;
     throw new AppError("invalid_request", `number: the picture has ${has}, not ${number}.`);
   }
+  if (what !== undefined && !isSaidOf(mark, what))
+    throw new AppError(
+      "invalid_request",
+      `what: at ${number} of picture ${asked} stands: ${wordsOfMark(mark)}`,
+    );
   return marks.locate(asked, number, typed);
 }
 

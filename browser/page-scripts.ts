@@ -52,6 +52,11 @@ export const FIND_SCRIPT = `function ({ picture, width, height, max }) {
     const text = value || [own, shown].filter(Boolean).join(": ") || element.getAttribute("name") || element.getAttribute("href") || "";
     return text.slice(0, 400).replace(/\\s+/g, " ").trim().slice(0, 80);
   };
+  const toOf = (element) => {
+    const link = element.closest("a[href]");
+    const to = link ? link.href : element.type === "submit" && element.form ? element.formAction : "";
+    return typeof to === "string" && to !== "" ? { to: to.slice(0, 2000) } : {};
+  };
   const kindOf = (element) => {
     const role = element.getAttribute("role");
     if (element.localName === "a" || role === "link") return "link";
@@ -71,7 +76,7 @@ export const FIND_SCRIPT = `function ({ picture, width, height, max }) {
   return {
     marks: list.map(([element, { left, top }]) => {
       const rect = element.getClientRects()[0] || element.getBoundingClientRect();
-      return { kind: kindOf(element), text: textOf(element), x: rect.left + left, y: rect.top + top, width: rect.width, height: rect.height };
+      return { kind: kindOf(element), text: textOf(element), ...toOf(element), x: rect.left + left, y: rect.top + top, width: rect.width, height: rect.height };
     }),
     top: root.scrollTop,
     height: root.scrollHeight,

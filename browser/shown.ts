@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BROWSER_FILES } from "../shared/browser/spec.ts";
-import { type BrowserState, browserStateSchema, type Download } from "../shared/browser/state.ts";
+import { type BrowserState, browserStateSchema, type Download, type Mark } from "../shared/browser/state.ts";
 import { cleanLine } from "../shared/clean-text.ts";
 import { writeWhole } from "../shared/whole-file.ts";
 
@@ -54,7 +54,7 @@ export class Shown {
       url: cleanLine(next.url.slice(0, MAX_URL)),
       title: cleanLine(next.title.slice(0, MAX_TITLE)),
       note: next.note === null ? null : cleanLine(next.note.slice(0, MAX_NOTE)),
-      marks: next.marks.map((mark) => ({ ...mark, text: cleanLine(mark.text) })),
+      marks: next.marks.map(cleanMark),
       ...(picture && { picture: next.picture + 1, pictureAt: new Date(this.#now()).toISOString() }),
     };
     if (picture) writeWhole(join(this.#folder, BROWSER_FILES.picture), picture);
@@ -71,6 +71,10 @@ export class Shown {
     const number = (downloads.at(-1)?.number ?? 0) + 1;
     this.set({ downloads: [...downloads, { number, ...download }].slice(-KEPT_DOWNLOADS) });
   }
+}
+
+function cleanMark(mark: Mark): Mark {
+  return { ...mark, text: cleanLine(mark.text), ...(mark.to !== undefined && { to: cleanLine(mark.to) }) };
 }
 
 function readState(folder: string): BrowserState | undefined {

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { MAX_MARKS } from "./spec.ts";
 
 const MAX_TYPED_CHARACTERS = 10_000;
+const MAX_WORDS = 400;
 
 const number = z
   .int("must be a whole number")
@@ -10,6 +11,8 @@ const number = z
   .max(MAX_MARKS, `must be from 1 to ${MAX_MARKS}`);
 /** Which picture the number stands on; without it, on the newest. */
 const picture = z.int().min(1).optional();
+/** What stands at the number, as a reader of that picture was told: if something else does, nothing is done. */
+const what = z.string().max(MAX_WORDS, `must be at most ${MAX_WORDS} characters`).optional();
 const text = z
   .string()
   .max(MAX_TYPED_CHARACTERS, `must be at most ${MAX_TYPED_CHARACTERS} characters`)
@@ -23,13 +26,14 @@ export const BROWSER_KEYS = [
 
 export const browserOpSchema = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("open"), url: z.string() }),
-  z.strictObject({ do: z.literal("click"), number, picture }),
+  z.strictObject({ do: z.literal("click"), number, picture, what }),
   /** Into what has a number, in place of what stands there, or where the cursor is. */
   z.strictObject({
     do: z.literal("type"),
     text,
     number: number.optional(),
     picture,
+    what,
     /** Whether Enter follows. */
     enter: z.boolean().default(false),
   }),

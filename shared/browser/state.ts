@@ -9,6 +9,8 @@ export const markSchema = z.object({
   kind: z.enum(["link", "button", "field", "choice", "box", "frame", "other"]),
   /** What stands on it, as the page says: text from outside. */
   text: z.string(),
+  /** Where a link or a form's button leads: its address without what it shares with the page's. */
+  to: z.string().optional(),
 });
 export type Mark = z.infer<typeof markSchema>;
 

@@ -1,4 +1,6 @@
 /** A browser as an agent's tool: asked about, seen by people, told as text from outside, and ended with its agent. */
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../../agent/engines/demo/script.ts";
 import type { EventOf } from "../../shared/agent/events.ts";
@@ -6,7 +8,7 @@ import { USUAL_BROWSERS } from "../../vm/browser/settings.ts";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { browserPids, START_MS } from "../support/browsers.ts";
 import { callTool, readAnswer } from "../support/mcp.ts";
-import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { type Site, startSite } from "../support/site.ts";
 import { until, untilValue } from "../support/wait.ts";
 
@@ -38,6 +40,9 @@ const browsersOf = async (parentId: string) =>
 /** The number of what has these words. */
 const numberOf = (told: string, words: string) =>
   Number(new RegExp(`\\| (\\d+) \\w+ ${words}`).exec(told)?.[1]);
+/** What stands at a number, as the agent was told. */
+const wordsAt = (told: string, number: number) =>
+  new RegExp(`\\| ${number} (.*)$`, "m").exec(told)?.[1] ?? "";
 const pictureOf = (told: string) => Number(/^Picture (\d+):/.exec(told)?.[1]);
 
 // Promise: S51
@@ -47,7 +52,7 @@ test(
     const { client } = sidecar;
     const rounds = [
       { tools: [tool("browser_open", { url: site.at("/") })] },
-      { tools: [tool("browser_click", { number: 1, picture: 1 })] },
+      { tools: [tool("browser_click", { number: 1, picture: 1, what: "link About us → /about" })] },
       { tools: [tool("browser_look", {})] },
     ];
     await openAgent(sidecar, "reader", script("Look", ...rounds, { text: "Read." }));
@@ -64,6 +69,8 @@ test(
     expect(await browsersOf("reader")).toMatchObject([
       { command: site.at("/"), createdBy: "thread:reader", status: "running" },
     ]);
+    const [ask] = await client.listAsks("reader");
+    expect(JSON.stringify(ask?.request)).toContain("link About us → /about");
     await client.answerAsk("reader", clicking, { optionId: "no" });
     await untilStatus(sidecar, "reader", "idle", START_MS);
     expect(site.asked).not.toContain("/about");
@@ -95,7 +102,10 @@ test(
 
     const picture = pictureOf(shop);
     const number = numberOf(shop, "Search");
-    const typed = await use("user", "type", { text: "red shoes", number, picture, enter: true });
+    const search = wordsAt(shop, number);
+    const shoes = { text: "red shoes", number, picture, enter: true };
+    expect(await use("user", "type", shoes)).toContain("what: say what stands at the number");
+    const typed = await use("user", "type", { ...shoes, what: search });
     expect(typed).toContain("red shoes in Red");
     expect(site.asked).toContain("/search?q=red+shoes&c=Red");
     const name = "browser_look";
@@ -110,14 +120,19 @@ test(
         .toString(),
     ).toBe("PNG");
     // Numbers of a page that is gone are refused.
-    expect(await use("user", "click", { number: 1, picture: picture - 1 || 99 })).toMatch(
-      /refused, and says why/,
-    );
+    expect(
+      await use("user", "click", { number: 1, picture: picture - 1 || 99, what: wordsAt(shop, 1) }),
+    ).toMatch(/refused, and says why/);
     const back = await use("user", "go", { to: "back" });
-    const about = await use("user", "click", {
-      number: numberOf(back, "About us"),
-      picture: pictureOf(back),
-    });
+    const link = { number: numberOf(back, "About us"), picture: pictureOf(back) };
+    // Nobody is asked about one thing for another.
+    const askedBefore = site.asked.length;
+    const refused = await use("user", "click", { ...link, what: "link Window → /window" });
+    expect(refused).toContain(
+      `what: at ${link.number} of picture ${link.picture} stands: link About us → /about`,
+    );
+    expect(site.asked.length).toBe(askedBefore);
+    const about = await use("user", "click", { ...link, what: wordsAt(back, link.number) });
     expect(about).toContain(`| ${site.at("/about")}`);
     // The same call again does nothing more.
     const count = (path: string) => site.asked.filter((asked) => asked === path).length;
@@ -138,6 +153,43 @@ test(
     expect(secret.asked).toEqual([]);
     expect(await use("user", "close")).toBe("Ended.");
     expect(await use("user", "look")).toContain("You have no open browser");
+  },
+  START_MS,
+);
+
+test(
+  "a sidecar that ends between an agent's end and its browser's: the next one ends the browser",
+  async () => {
+    const folders = makeSidecarFolders();
+    const config = { ...STAND_IN_CONFIG, browser: { ...USUAL_BROWSERS, hosts: [site.host] } };
+    try {
+      const first = await startSidecar(config, { folders });
+      const openedBy = async (threadId: string) => {
+        await openAgent(first, threadId, script("Hi", { text: "Hello." }));
+        await untilStatus(first, threadId, "idle");
+        const call = { threadId, name: "browser_open", input: { url: site.at("/about") }, callId: "open" };
+        expect(await callTool(first, call)).toContain("| /about");
+      };
+      await openedBy("over");
+      await openedBy("stays");
+      await first.stop();
+      const database = new Database(join(first.stateDir, "threadmux.db"));
+      database.prepare("UPDATE threads SET status = 'killed', ended_at = 1 WHERE thread_id = 'over'").run();
+      database.close();
+      const next = await startSidecar(config, { folders });
+      const parents = async () =>
+        (await next.client.listThreads({})).flatMap(({ type, parentId }) =>
+          type === "browser" ? [parentId] : [],
+        );
+      await until("the one browser to end", async () => (await parents()).length === 1);
+      expect(await parents()).toEqual(["stays"]);
+      await until("its processes to end", () => browserPids(next, "program").length === 1);
+      await next.client.killThread("stays");
+      await until("the other one to end", async () => browserPids(next, "any").length === 0);
+      await next.stop();
+    } finally {
+      await folders.close();
+    }
   },
   START_MS,
 );

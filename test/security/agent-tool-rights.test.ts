@@ -51,7 +51,7 @@ const onTheWeb: Call[] = [
     tool("browser_open", { url }),
   ),
   tool("browser_look", {}),
-  tool("browser_click", { number: 1, picture: 1 }),
+  tool("browser_click", { number: 1, picture: 1, what: "link x" }),
   tool("browser_type", { text: "x" }),
   tool("browser_go", { to: "back" }),
   tool("browser_close", {}),

@@ -1,6 +1,6 @@
 /** The browsers that agents open for themselves: at most one open one each, which ends when nobody uses it. */
 import { createHash, randomBytes } from "node:crypto";
-import { DEFAULT_COLS, DEFAULT_ROWS } from "../../shared/api.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import { parseAddress } from "../../shared/browser/address.ts";
 import type { BrowserOp } from "../../shared/browser/ops.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -22,7 +22,7 @@ const FIRST_PAGE_MS = 45_000;
 /** One that nobody has used for so long is ended. */
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
-/** The end of a browser that nobody used. */
+/** The end of a browser that nobody used, or whose agent is over. */
 const SWEEPER = job("browsers");
 
 export interface AgentBrowsersOptions {
@@ -60,8 +60,9 @@ export class AgentBrowsers {
     return this.#options.browsers.isThere;
   }
 
-  /** Ends, from now on, browsers of agents that nobody uses. */
+  /** Ends browsers of agents that are over, now too: an earlier sidecar may have died before. And those that nobody uses. */
   start(): void {
+    void this.#sweep();
     this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
 
@@ -153,11 +154,12 @@ export class AgentBrowsers {
   }
 
   async #sweep(): Promise<void> {
-    const { browserFolders, kill, now, log } = this.#options;
-    for (const { threadId } of this.#list()) {
+    const { store, browserFolders, kill, now, log } = this.#options;
+    for (const { threadId, openedBy } of this.#list()) {
+      const isOver = !isOpen(store.threads.find(openedBy)?.status ?? "killed");
       const usedAt = browserFolders.changedAt(threadId);
-      if (usedAt === undefined || now() - usedAt < IDLE_MS) continue;
-      log.info({ threadId }, "ending an agent's browser that nobody uses");
+      if (!isOver && (usedAt === undefined || now() - usedAt < IDLE_MS)) continue;
+      log.info({ threadId, isOver }, "ending an agent's browser that nobody uses");
       await kill(threadId, SWEEPER).catch((error: unknown) => {
         log.warn({ threadId, err: error }, "could not end an agent's browser; trying again");
       });

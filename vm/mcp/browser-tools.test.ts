@@ -18,7 +18,7 @@ test("an engine that can't be held to ask is offered none, and refused each", as
   const threadId = knownThreadId.parse("a");
   const inputs: Record<string, object> = {
     browser_open: { url: "example.org" },
-    browser_click: { number: 1, picture: 1 },
+    browser_click: { number: 1, picture: 1, what: "link About us" },
     browser_type: { text: "x" },
     browser_go: { to: "back" },
   };
@@ -42,7 +42,11 @@ test("bad input is refused by its field", async () => {
   };
   await expect(run("browser_go", {})).rejects.toThrow("to, key: give one of them");
   await expect(run("browser_go", { to: "back", key: "Enter" })).rejects.toThrow("to, key: give one of them");
-  await expect(run("browser_click", { number: 100, picture: 1 })).rejects.toThrow("must be from 1 to 99");
+  await expect(run("browser_click", { number: 100, picture: 1, what: "x" })).rejects.toThrow(
+    "must be from 1 to 99",
+  );
   await expect(run("browser_type", { text: "\0" })).rejects.toThrow("must not hold a NUL");
+  await expect(run("browser_click", { number: 1, picture: 1 })).rejects.toThrow("what");
+  await expect(run("browser_type", { text: "x", number: 1 })).rejects.toThrow("what: say what stands");
   await expect(run("browser_look", { from: -1 })).rejects.toThrow("from");
 });

@@ -27,7 +27,12 @@ const look = z.strictObject({
   from: z.int().min(0).default(0).describe("The character of the page's text to begin with"),
   picture: z.boolean().default(false).describe("You get the picture too, with the numbers drawn on it"),
 });
-const click = z.strictObject({ number: z.int().describe("What to click, by its number"), picture });
+/** People who are asked read it: a number alone says nothing to them. */
+const what = z
+  .string()
+  .min(1)
+  .describe("What stands at the number, as you were told: such as link About us → /about");
+const click = z.strictObject({ number: z.int().describe("What to click, by its number"), picture, what });
 const type = z.strictObject({
   text: z.string(),
   number: z
@@ -37,6 +42,7 @@ const type = z.strictObject({
       "The field, whose text is replaced, or a list, whose choice begins so; without it, the cursor's place",
     ),
   picture: picture.optional(),
+  what: what.optional(),
   enter: z.boolean().default(false).describe("Press Enter afterwards"),
 });
 const go = z.strictObject({
@@ -116,7 +122,7 @@ function actingTools(options: BrowserToolsOptions): Tool[] {
     {
       ...{ name: "browser_type", right: "type", isFor },
       description: "Types a text in your browser.",
-      ...acting(type, (input) => ({ do: "type", ...input })),
+      ...acting(type, typeOp),
     },
     {
       ...{ name: "browser_go", right: "type", isFor },
@@ -149,6 +155,13 @@ async function told(
     if (!(error instanceof AppError) || error.code === "internal") throw error;
     throw new AppError(error.code, refusalWords(error.message, chance), { cause: error });
   }
+}
+
+/** @throws AppError `invalid_request` for a number alone */
+function typeOp(input: z.output<typeof type>): SentBrowserOp {
+  if (input.number !== undefined && input.what === undefined)
+    throw new AppError("invalid_request", "what: say what stands at the number, as you were told.");
+  return { do: "type", ...input };
 }
 
 /** @throws AppError `invalid_request` unless one of the two is given */

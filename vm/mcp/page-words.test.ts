@@ -7,7 +7,7 @@ const state: BrowserState = {
   ...{ version: 7, status: "ready", url: "https://example.org/", title: "Shop", picture: 3 },
   ...{ pictureAt: null, note: null, scrolled: { top: 0.4, height: 900 }, downloads: [] },
   marks: [
-    { number: 1, kind: "link", text: "About us" },
+    { number: 1, kind: "link", text: "About us", to: "/about" },
     { number: 2, kind: "field", text: "" },
   ],
 };
@@ -21,8 +21,8 @@ test("a page, with what can be clicked and a part of its text", () => {
     "abcd1234| https://example.org/",
     "abcd1234| Shop",
     "In sight, by number:",
-    "abcd1234| 1 link About us",
-    "abcd1234| 2 field ",
+    "abcd1234| 1 link About us → /about",
+    "abcd1234| 2 field",
     "The page's text, characters 10 to 22 of 40; from: 22 gives the next:",
     "abcd1234| Hello,",
     "abcd1234| world",

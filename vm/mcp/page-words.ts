@@ -1,4 +1,5 @@
 /** A browser's page as a model is told of it: all that the page says stands behind a mark. Pure. */
+import { wordsOfMark } from "../../shared/browser/mark-words.ts";
 import { chooseMark, OUTSIDE_NOTE, type Part, renderParts } from "../../shared/outside-text.ts";
 import type { BrowserAnswer } from "../browser/door.ts";
 
@@ -26,7 +27,7 @@ export function pageWords({ state, text }: BrowserAnswer, from: number, chance: 
       ? [own("Nothing in sight can be clicked.")]
       : [
           own("In sight, by number:"),
-          outside(marks.map((mark) => `${mark.number} ${mark.kind} ${mark.text}`).join("\n")),
+          outside(marks.map((mark) => `${mark.number} ${wordsOfMark(mark)}`).join("\n")),
         ]),
     ...(text === undefined ? [] : textParts(text, from)),
   ];

@@ -126,8 +126,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   const inputs = new Inputs(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
     const find = () => {
-      if (what !== "kill") return [];
-      const below = children.descendantsOf(threadId);
+      const below = what === "kill" ? children.descendantsOf(threadId) : [];
       return [...below, ...agentBrowsers.listOf([threadId, ...below])];
     };
     const reply = await killWithChildren(common, threadId, find, by);
