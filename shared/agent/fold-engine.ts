@@ -166,8 +166,16 @@ function withUndos(fold: ThreadFold, undos: readonly OrderedOp<"undo">[]): Threa
   };
 }
 
-/** Without a turn's id the interrupt means what runs, was cut off, or is about to run. */
-function isMeant(fold: ThreadFold, turnId: string | undefined): boolean {
-  if (fold.turn) return turnId === undefined || turnId === fold.turn.turnId;
-  return turnId === undefined && (fold.deliveries.length > 0 || fold.cutOffs.at !== null);
+/**
+ * Tells whether there is what the interrupt means: without a turn's id that is what runs, was cut off, or is about to
+ * run. A turn that was cut off is meant by its own id too, and so is what goes on with it.
+ */
+function isMeant(
+  { turn, cutOffTurns, cutOffs, deliveries }: ThreadFold,
+  turnId: string | undefined,
+): boolean {
+  const isOfCutOff = turnId !== undefined && cutOffTurns?.includes(turnId) === true;
+  if (turn) return turnId === undefined || turnId === turn.turnId || isOfCutOff;
+  if (turnId !== undefined) return isOfCutOff && cutOffs.at !== null;
+  return deliveries.length > 0 || cutOffs.at !== null;
 }

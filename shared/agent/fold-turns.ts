@@ -10,6 +10,8 @@ export const LOCK_STEP = "lock-";
 
 /** The open calls, and open steps, that are kept. No engine works at so many; one that opens more forgets old ones. */
 const MAX_OPEN = 256;
+/** The turns cut off in a row whose ids are kept. */
+const MAX_CUT_OFF = 10;
 
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0 };
 export const NOTHING_OPEN = { usage: NOTHING, toldUsd: 0, unpriced: NOTHING };
@@ -100,8 +102,9 @@ function startTurn(
   { turnId, cause, deliveryIds, seq, ts: startedAt }: EventOf<"turn_start">,
 ): ThreadFold {
   const { toolCalls: callsBefore } = fold.totals;
+  const { cutOffTurns, ...rest } = fold;
   return {
-    ...fold,
+    ...(cause === "resume" ? fold : rest),
     turn: { turnId, cause, deliveryIds, startedAt, seq, callsBefore },
     turnCount: fold.turnCount + 1,
     cutOffs: { ...fold.cutOffs, at: null },
@@ -128,11 +131,15 @@ function lockOut(fold: ThreadFold, { stepId, status }: EventOf<"step_end">): Pic
   return { lockedOut: [...(fold.lockedOut ?? []), stepId.slice(LOCK_STEP.length)] };
 }
 
-function endTurn({ lockedOut: _, output: __, ...fold }: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
+function endTurn(
+  { lockedOut: _, output: __, cutOffTurns = [], ...fold }: ThreadFold,
+  event: EventOf<"turn_end">,
+): ThreadFold {
   const isCutOff = event.stopReason === "interrupted";
   return {
     ...fold,
     turn: null,
+    ...(isCutOff && { cutOffTurns: [...cutOffTurns, event.turnId].slice(-MAX_CUT_OFF) }),
     ...(event.output && { output: event.output }),
     failure: failureAfter(fold, event),
     cutOffs: isCutOff ? { ...fold.cutOffs, at: event.cutOffAt ?? event.ts } : { count: 0, at: null },

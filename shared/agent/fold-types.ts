@@ -123,6 +123,8 @@ export interface ThreadFold {
   failure: { code: EventOf<"failure">["code"]; message: string } | null;
   /** How often in a row the engine died in its work, and when it did so last; `at` is null once it is taken up. */
   cutOffs: { count: number; at: string | null /** What it said when it died last. */; lastWords?: string };
+  /** The turns that were cut off and not ended since, the last few: whoever stops one of them means what goes on with it. */
+  cutOffTurns?: string[];
   /** Rules that a person granted in this thread, and nobody has withdrawn. */
   grantedRules: string[];
   /** Those that were withdrawn and not granted again; `changedSeq` is the last event that changed them. */

@@ -151,6 +151,24 @@ test("a cut-off turn is taken up three times and only within ten minutes", () =>
   expect(nextStep(foldEvents(events(...failed, goOn)), START + 60_000)).toBe("engine");
 });
 
+test("a stop of a turn that was cut off means what goes on with it, and no later turn", () => {
+  const stop = (turnId: string): EventBody => ({ type: "control", op: "interrupt", by: "discord:7", turnId });
+  const goesOn: EventBody[] = [
+    engine(2, true),
+    { type: "turn_start", turnId: "t2", cause: "resume", deliveryIds: [] },
+  ];
+  const again: EventBody[] = [{ type: "turn_end", turnId: "t2", stopReason: "interrupted" }];
+  const stopped = (...bodies: EventBody[]) => foldEvents(events(...bodies)).pending.interrupt !== null;
+  expect(stopped(...turn, ...crash, stop("t1"))).toBe(true);
+  expect(stopped(...turn, ...crash, stop("t0"))).toBe(false);
+  expect(stopped(...turn, ...crash, ...goesOn, stop("t1"))).toBe(true);
+  expect(stopped(...turn, ...crash, ...goesOn, ...again, stop("t1"))).toBe(true);
+  const ended: EventBody[] = [{ type: "turn_end", turnId: "t2", stopReason: "end_turn" }];
+  const next: EventBody[] = [{ type: "turn_start", turnId: "t3", cause: "message", deliveryIds: [] }];
+  expect(stopped(...turn, ...crash, ...goesOn, ...ended, stop("t1"))).toBe(false);
+  expect(stopped(...turn, ...crash, ...goesOn, ...ended, ...next, stop("t1"))).toBe(false);
+});
+
 test("a turn that ends well ends the failure of the one before; one that a person stopped does not", () => {
   const turnOf = (turnId: string, stopReason: "error" | "end_turn" | "cancelled"): EventBody[] => [
     { type: "turn_start", turnId, cause: "message", deliveryIds: [] },

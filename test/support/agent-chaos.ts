@@ -105,7 +105,7 @@ export async function runChaos({
       tend();
       await sleep(20);
     }
-    if (stops > 0 && random() < stops) thread.control("interrupt");
+    if (stops > 0 && random() < stops) pressStop(thread, random() < 0.5);
     const victim = victims[Math.floor(random() * victims.length)] ?? "both";
     const engine = thread.enginePid();
     if (victim !== "engine") thread.killRunner();
@@ -120,6 +120,12 @@ export async function runChaos({
     intervalMs: 50,
   });
   return report;
+}
+
+/** @param isButton a button names its turn, which may have been cut off by now; a command does not */
+function pressStop(thread: AgentThread, isButton: boolean): void {
+  const turnId = thread.of("turn_start").at(-1)?.turnId;
+  thread.control("interrupt", isButton && turnId !== undefined ? { turnId } : {});
 }
 
 function bigText(name: string, bytes: number): string {

@@ -64,6 +64,13 @@ test("an image goes to the model as what it is; text that says that it is one, a
   expect(await look()).toEqual({ text: "", isError: false });
 });
 
+test("of a long text the model is given the beginning and the end", async () => {
+  content = [{ type: "text", text: `begins ${"ä".repeat(5_000_000)} ends` }];
+  const { text } = await look();
+  expect(text).toMatch(/^begins ä+.?\n\n… 9,934,476 bytes are left out …\n\n.?ä+ ends$/);
+  expect(Buffer.byteLength(text)).toBeLessThan(66_000);
+});
+
 test("a server whose answer does not end is given up, and named", async () => {
   let sentBytes = 0;
   let isOpen = true;

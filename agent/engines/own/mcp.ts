@@ -5,6 +5,7 @@ import { request as requestHttps } from "node:https";
 import * as z from "zod";
 import { findImageType, IMAGE_BEGINNING_BYTES } from "../../../shared/agent/attachments.ts";
 import { errorText } from "../../../shared/errors.ts";
+import { formatCount } from "../../../shared/format-count.ts";
 import { readTextAtMost } from "../../../shared/read-at-most.ts";
 import type { AnyTool, ToolContext, ToolResult } from "./tools/tool.ts";
 
@@ -48,6 +49,8 @@ const LIST_MS = 5_000;
 const MAX_SUBJECT = 100;
 /** More than the text and the images that the model is given of one result. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+/** Of one result: as much as the longest of our own, a page of `read`. */
+const MAX_TEXT_BYTES = 64 * 1024;
 /** Of one result. */
 const MAX_IMAGES = 4;
 /** In base64, of one image. */
@@ -110,14 +113,24 @@ async function callTool(
     const { content, isError } = resultSchema.parse(await post(server, "tools/call", params, signal));
     const images = imagesOf(content);
     return {
-      text: content.flatMap(({ text }) => text ?? []).join("\n"),
+      text: bounded(content.flatMap(({ text }) => text ?? []).join("\n")),
       isError,
       ...(images.length > 0 && { images }),
     };
   } catch (error) {
     const text = signal.aborted ? "The turn was stopped." : errorText(error);
-    return { text, isError: true };
+    return { text: bounded(text), isError: true };
   }
+}
+
+/** The beginning and the end of a text that is too long for a conversation. */
+function bounded(text: string): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= MAX_TEXT_BYTES) return text;
+  const half = MAX_TEXT_BYTES / 2;
+  const leftOut = formatCount(bytes.length - MAX_TEXT_BYTES);
+  const [head, tail] = [bytes.subarray(0, half), bytes.subarray(-half)].map((part) => part.toString("utf8"));
+  return `${head}\n\n… ${leftOut} bytes are left out …\n\n${tail}`;
 }
 
 /** Those that models take, by what they are and not by what the server says. */
