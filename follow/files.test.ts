@@ -1,4 +1,5 @@
-import { appendFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../test/support/folders.ts";
@@ -37,4 +38,16 @@ test("a file that is followed by two names is read once: renamed, written late, 
   await source.look(LATER_MS + 2);
   await source.look(LATER_MS + 3);
   expect(texts).toEqual(["first", "new", "late", `${at("a.log")} begins anew`, "anew"]);
+});
+
+test("a file in whose place something else now stands is named by what that is, once", async () => {
+  const { at, source, texts } = await followAll();
+  writeFileSync(at("a.log"), "first\n");
+  await source.begin(10, 0);
+  await source.look(1);
+  rmSync(at("a.log"));
+  execFileSync("mkfifo", [at("a.log")]);
+  await source.look(LATER_MS);
+  await source.look(2 * LATER_MS);
+  expect(texts).toEqual(["first", `${at("a.log")} is now a pipe, not a file of text`]);
 });

@@ -1,12 +1,14 @@
 /** Agents' threads as files of their directories (`PROJECT_FILES=1`), whatever lies there before. */
 import { execFileSync } from "node:child_process";
 import {
+  appendFileSync,
   existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -96,6 +98,16 @@ test("a thread is there for scripts, in its fields, and git and the turn's chang
   expect(git(at("shop"), "ls-files")).not.toContain(".ai");
   const excluded = linesIn(join(at("shop"), ".git", "info", "exclude"));
   expect(excluded.filter((line) => line === ".ai/threads/")).toHaveLength(1);
+});
+
+test("more than one look may copy is copied by those that follow", async () => {
+  await open("long", "shop", [done]);
+  const place = await untilTold("long", "idle");
+  const source = join(sidecar.stateDir, "threads", "long", "transcript.md");
+  appendFileSync(source, `${"x".repeat(99_999)}\n`.repeat(60));
+  const size = (path: string) => statSync(path).size;
+  await until("all of it", () => size(join(place, "transcript.md")) === size(source));
+  expect(readFileSync(join(place, "transcript.md")).equals(readFileSync(source))).toBe(true);
 });
 
 test("what is asked is there as a copy, and nothing that is written there answers it", async () => {
