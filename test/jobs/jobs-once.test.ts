@@ -1,7 +1,7 @@
 /** Measures jobs: each run begins once, whatever is killed, and on time; jobs that have nothing to do cost nothing. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { JobRequest } from "../../shared/jobs/job.ts";
 import { OWNER } from "../../shared/principal.ts";
 import { inFull, isFull } from "../support/faults.ts";
@@ -156,6 +156,29 @@ test("a thousand jobs in one minute are claimed at once, and ten thousand that a
   say("lateness", { due, lastMs, idle, idleShareOfACore: Number(idleShare.toFixed(6)) });
   expect(world.store.jobs.listDue(world.nowMs, 10)).toEqual([]);
   expect(idleShare).toBeLessThan(0.001);
+});
+
+test("many jobs that are due at many instants have one timer, and it fires within a minute", async () => {
+  world = makeJobsWorld();
+  for (let at = 0; at < 60; at++)
+    await world.add({ name: `job-${at}`, when: { type: "every", seconds: 3_600 + at } });
+  const planned = new Map<NodeJS.Timeout, number>();
+  const [set, clear] = [globalThis.setTimeout, globalThis.clearTimeout];
+  vi.stubGlobal("setTimeout", (work: () => void, ms: number) => {
+    const timer = set(work, ms);
+    planned.set(timer, ms);
+    return timer;
+  });
+  vi.stubGlobal("clearTimeout", (timer: NodeJS.Timeout) => {
+    planned.delete(timer);
+    clear(timer);
+  });
+  try {
+    for (let look = 0; look < 30; look++) await world.pass(1_000);
+    expect([...planned.values()]).toEqual([MINUTE]);
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 async function seed() {

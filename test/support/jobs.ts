@@ -46,6 +46,7 @@ export interface JobsWorld {
   told: string[];
   store: Store;
   jobs: Jobs;
+  hooks: Hooks;
   scheduler: Scheduler;
   news: JobNews;
   events: JobEvents;
@@ -122,7 +123,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
       channelOfMain: () => undefined,
     };
     const secrets = new HookSecrets(join(folder, "hooks"));
-    const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false });
+    const hooks = new Hooks({ store, secrets, isOpen: hasDoor, engine: "demo", hasReader: false, now });
     const feed = new HookFeed({ store, runs, news, reader: undefined, mayStill, now, log });
     // Threads of these tests have no transcript; their events are the sidecar's alone.
     const events = new JobEvents({
@@ -135,7 +136,7 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     const jobs = new Jobs({
       ...{ store, homes, people, targets, runs, scheduler, hooks, events, mayStill, maxJobs, now, tell },
     });
-    Object.assign(world, { store: real, jobs, scheduler, news, events, feed });
+    Object.assign(world, { store: real, jobs, hooks, scheduler, news, events, feed });
   };
   const shut = async () => {
     world.scheduler.close();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hookCoalesceSchema } from "../../shared/hooks/settings.ts";
-import { arrive, dueAtOf, type Group, groupKeyOf, takeDue } from "./coalesce.ts";
+import { type Arrival, dueAtOf, gather, groupKeyOf, takeDue } from "./coalesce.ts";
 
 const SETTINGS = hookCoalesceSchema.parse({ key: "/service", windowSeconds: 10, maxWaitSeconds: 25 });
 
@@ -15,15 +15,16 @@ test("what a path names is the key; what has nothing there belongs together", ()
 });
 
 test("each request begins the window anew, until the first has waited long enough", () => {
-  let groups: readonly Group[] = [];
-  const dueAt = () => groups.map((group) => dueAtOf(group, SETTINGS));
-  groups = arrive(groups, { id: "a", key: "k", at: 0 });
-  expect(dueAt()).toEqual([10_000]);
-  groups = arrive(groups, { id: "b", key: "k", at: 9_000 });
-  expect(dueAt()).toEqual([19_000]);
-  groups = arrive(groups, { id: "c", key: "k", at: 18_000 });
-  expect(dueAt()).toEqual([25_000]);
-  groups = arrive(groups, { id: "d", key: "other", at: 18_000 });
+  const arrivals: Arrival[] = [];
+  const dueAfter = (id: string, key: string, at: number) => {
+    arrivals.push({ id, key, at });
+    return gather(arrivals).map((group) => dueAtOf(group, SETTINGS));
+  };
+  expect(dueAfter("a", "k", 0)).toEqual([10_000]);
+  expect(dueAfter("b", "k", 9_000)).toEqual([19_000]);
+  expect(dueAfter("c", "k", 18_000)).toEqual([25_000]);
+  expect(dueAfter("d", "other", 18_000)).toEqual([25_000, 28_000]);
+  const groups = gather(arrivals);
   expect(takeDue(groups, SETTINGS, 24_999).due).toEqual([]);
   const { due, waiting } = takeDue(groups, SETTINGS, 25_000);
   expect(due.map(({ ids }) => ids)).toEqual([["a", "b", "c"]]);
@@ -31,7 +32,7 @@ test("each request begins the window anew, until the first has waited long enoug
 });
 
 test("a clock that is set back lets nothing wait until it is as late again", () => {
-  const groups = arrive([], { id: "a", key: "k", at: 3_600_000 });
+  const groups = gather([{ id: "a", key: "k", at: 3_600_000 }]);
   expect(takeDue(groups, SETTINGS, 0).due).toHaveLength(1);
 });
 
@@ -42,22 +43,23 @@ test("every request is passed on once, at most maxWaitSeconds after it came", ()
   );
   fc.assert(
     fc.property(arrivals, (list) => {
-      let groups: readonly Group[] = [];
+      let arrivals: Arrival[] = [];
       let now = 0;
       const passed: { id: string; at: number }[] = [];
       const came = new Map<string, number>();
       const tick = (to: number) => {
         for (; now < to; now += 500) {
-          const { due, waiting } = takeDue(groups, SETTINGS, now);
-          groups = waiting;
-          passed.push(...due.flatMap(({ ids }) => ids.map((id) => ({ id, at: now }))));
+          const { due } = takeDue(gather(arrivals), SETTINGS, now);
+          const ids = due.flatMap((group) => group.ids);
+          arrivals = arrivals.filter(({ id }) => !ids.includes(id));
+          passed.push(...ids.map((id) => ({ id, at: now })));
         }
       };
       for (const [index, { key, after }] of list.entries()) {
         tick(now + after);
         const id = `${index}`;
         came.set(id, now);
-        groups = arrive(arrive(groups, { id, key, at: now }), { id, key, at: now });
+        arrivals.push({ id, key, at: now });
       }
       tick(now + 30_000);
       expect(passed.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(list.map((_, index) => index));

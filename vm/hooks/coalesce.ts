@@ -23,13 +23,19 @@ export function groupKeyOf({ key }: HookCoalesce, json: Json): string {
   return isPlain && found !== undefined ? JSON.stringify(found).slice(0, 1_000) : "";
 }
 
-/** @returns the groups with this arrival: in its group, or as the first of a new one. The same one again changes nothing. */
-export function arrive(groups: readonly Group[], { id, key, at }: Arrival): readonly Group[] {
-  const group = groups.find((one) => one.key === key);
-  if (!group) return [...groups, { key, ids: [id], firstAt: at, lastAt: at }];
-  if (group.ids.includes(id)) return groups;
-  const joined = { ...group, ids: [...group.ids, id], lastAt: Math.max(group.lastAt, at) };
-  return groups.map((one) => (one === group ? joined : one));
+/** Puts arrivals together, the oldest first: those of one key are one group. */
+export function gather(arrivals: readonly Arrival[]): Group[] {
+  const groups = new Map<string, { key: string; ids: string[]; firstAt: number; lastAt: number }>();
+  for (const { id, key, at } of arrivals) {
+    const group = groups.get(key);
+    if (!group) {
+      groups.set(key, { key, ids: [id], firstAt: at, lastAt: at });
+      continue;
+    }
+    group.ids.push(id);
+    group.lastAt = Math.max(group.lastAt, at);
+  }
+  return [...groups.values()];
 }
 
 /** When a group is passed on. */

@@ -68,6 +68,11 @@ export function whySkipped({ settings }: JobRow, situation: Situation): string |
   return null;
 }
 
+/** Whether nothing begins the job any more. */
+export function hasExpired({ expiresAt }: Pick<JobRow["settings"], "expiresAt">, atMs: number): boolean {
+  return expiresAt !== undefined && atMs >= Date.parse(expiresAt);
+}
+
 /** They may go past midnight. */
 function isWithin({ from, to }: { from: string; to: string }, wallMs: number): boolean {
   const time = new Date(wallMs).toISOString().slice(11, 16);

@@ -12,6 +12,7 @@ import { type Json, parseBody } from "../hooks/body.ts";
 import type { EventRow } from "../store/events.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
+import { hasExpired } from "./decide.ts";
 import { addFound, eventLine, type Found, isMeant, whyChained } from "./event-match.ts";
 import { chainRunName } from "./names.ts";
 import type { JobNews } from "./news.ts";
@@ -116,7 +117,7 @@ export class JobEvents {
       const causes = lazy(() => this.#causesOf(row));
       for (const one of jobs) {
         const { when } = one.settings;
-        if (when.type !== "event" || !isMeant(when, seen)) continue;
+        if (when.type !== "event" || !isMeant(when, seen) || hasExpired(one.settings, now())) continue;
         if (this.#isChained(one, causes())) continue;
         const before = found.get(one) ?? { count: 0, lines: [], causes: [] };
         const thread = names.get(row.threadId) ?? this.#nameOf(row.threadId);

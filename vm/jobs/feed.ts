@@ -12,7 +12,7 @@ import type { Log } from "../../shared/log.ts";
 import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/outside-text.ts";
 import { job } from "../../shared/principal.ts";
 import { type Brought, bringOwn, bringRaw, bringRead, partsOf } from "../hooks/brought.ts";
-import { arrive, dueAtOf, type Group, takeDue } from "../hooks/coalesce.ts";
+import { dueAtOf, gather, takeDue } from "../hooks/coalesce.ts";
 import type { Reader } from "../hooks/reader.ts";
 import type { WaitingRequest } from "../store/hook-requests.ts";
 import type { JobRow } from "../store/jobs.ts";
@@ -28,7 +28,11 @@ import type { Runs } from "./runs.ts";
 /** More that wait are one run, with their number. */
 const MAX_APART = 100;
 const MAX_LOOKED_AT = 1_000;
+/** The bodies of one run are held in memory together. */
+const MAX_RUN_BYTES = 8 * 1024 * 1024;
 const LOOK_EVERY_MS = 60_000;
+/** Between two looks for what comes together: requests of many keys would have one each. */
+const GATHER_MS = 250;
 const FORGET_EVERY_MS = 3_600_000;
 /** So much of a text the reader is given: each byte of it costs. */
 const MAX_READ_BYTES = 16 * 1024;
@@ -49,8 +53,10 @@ export class HookFeed {
   readonly #options: HookFeedOptions;
   readonly #queue = new KeyedQueue();
   readonly #closing = new AbortController();
-  /** By hook. */
-  readonly #timers = new Map<string, NodeJS.Timeout>();
+  /** Looks that are to come, by hook. */
+  readonly #planned = new Map<string, { jobId: number; timer: NodeJS.Timeout }>();
+  /** Hooks that wait for their look. */
+  readonly #woken = new Set<string>();
   #interval: NodeJS.Timeout | undefined;
   #forgetting: NodeJS.Timeout | undefined;
 
@@ -68,9 +74,21 @@ export class HookFeed {
     look();
   }
 
-  /** Requests of this hook wait. */
+  /** A request of this hook has come. If a look is planned for what comes together, it is due no earlier than that. */
+  arrive(name: string): void {
+    const planned = this.#planned.get(name);
+    if (planned && planned.jobId === this.#options.store.jobs.find(name)?.jobId) return;
+    this.wake(name);
+  }
+
+  /** Looks at the requests of this hook that wait. */
   wake(name: string): void {
-    const pass = () => this.#pass(name);
+    if (this.#woken.has(name)) return;
+    this.#woken.add(name);
+    const pass = () => {
+      this.#woken.delete(name);
+      return this.#pass(name);
+    };
     this.#queue.run(name, pass).catch((error: unknown) => {
       this.#options.log.error({ err: error }, "could not pass on what a hook brought; trying again");
     });
@@ -85,7 +103,7 @@ export class HookFeed {
     this.#closing.abort();
     clearInterval(this.#interval);
     clearInterval(this.#forgetting);
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const { timer } of this.#planned.values()) clearTimeout(timer);
     await this.#queue.idle();
   }
 
@@ -99,7 +117,8 @@ export class HookFeed {
     const waiting = store.hookRequests.listWaiting(name, MAX_LOOKED_AT);
     const { due, nextAt } = groupsOf(waiting, coalesceOf(when), now());
     for (const ids of due) await this.#begin(row, when, ids);
-    if (nextAt !== undefined) this.#wakeAt(name, nextAt);
+    if (nextAt !== undefined) this.#wakeAt(row, nextAt);
+    else if (due.length > 0 && waiting.length === MAX_LOOKED_AT) this.wake(name);
   }
 
   async #begin(row: JobRow, when: Webhook | EventWhen, ids: readonly string[]): Promise<void> {
@@ -160,16 +179,14 @@ export class HookFeed {
     return reading && { ...bringRead(reading, bodies.length), costUsd: reading.costUsd };
   }
 
-  #wakeAt(name: string, atMs: number): void {
-    const delay = Math.max(0, Math.min(atMs - this.#options.now(), LOOK_EVERY_MS));
-    clearTimeout(this.#timers.get(name));
-    this.#timers.set(
-      name,
-      setTimeout(() => {
-        this.#timers.delete(name);
-        this.wake(name);
-      }, delay).unref(),
-    );
+  #wakeAt({ jobId, settings: { name } }: JobRow, atMs: number): void {
+    const delay = Math.max(GATHER_MS, Math.min(atMs - this.#options.now(), LOOK_EVERY_MS));
+    clearTimeout(this.#planned.get(name)?.timer);
+    const timer = setTimeout(() => {
+      this.#planned.delete(name);
+      this.wake(name);
+    }, delay).unref();
+    this.#planned.set(name, { jobId, timer });
   }
 }
 
@@ -190,11 +207,29 @@ export function groupsOf(
   nowMs: number,
 ): { due: string[][]; nextAt: number | undefined } {
   const ids = waiting.map(({ deliveryId }) => deliveryId);
-  if (!coalesce) return { due: ids.length > MAX_APART ? [ids] : ids.map((id) => [id]), nextAt: undefined };
-  let groups: readonly Group[] = [];
-  for (const { deliveryId: id, groupKey: key, receivedAt: at } of waiting)
-    groups = arrive(groups, { id, key, at });
+  const bytesOf = new Map(waiting.map(({ deliveryId, bytes }) => [deliveryId, bytes]));
+  const cut = (one: readonly string[]) => cutBySize(one, (id) => bytesOf.get(id) ?? 0);
+  if (!coalesce) return { due: ids.length > MAX_APART ? cut(ids) : ids.map((id) => [id]), nextAt: undefined };
+  const groups = gather(
+    waiting.map(({ deliveryId: id, groupKey: key, receivedAt: at }) => ({ id, key, at })),
+  );
   const { due, waiting: later } = takeDue(groups, coalesce, nowMs);
   const nextAt = later.length === 0 ? undefined : Math.min(...later.map((one) => dueAtOf(one, coalesce)));
-  return { due: due.map((group) => [...group.ids]), nextAt };
+  return { due: due.flatMap((group) => cut(group.ids)), nextAt };
+}
+
+/** Cuts a run's requests so that no piece has more than a run may have, unless it is one alone. */
+function cutBySize(ids: readonly string[], bytesOf: (id: string) => number): string[][] {
+  const pieces: string[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const id of ids) {
+    bytes += bytesOf(id);
+    if (bytes <= MAX_RUN_BYTES) {
+      pieces.at(-1)?.push(id);
+      continue;
+    }
+    pieces.push([id]);
+    bytes = bytesOf(id);
+  }
+  return pieces;
 }

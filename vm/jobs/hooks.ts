@@ -8,6 +8,7 @@ import { refuseUnmarkable } from "../agents/outside.ts";
 import type { Hook } from "../hooks/intake.ts";
 import type { HookSecrets } from "../hooks/secrets.ts";
 import type { Store } from "../store/store.ts";
+import { hasExpired } from "./decide.ts";
 import { targetThread } from "./target-thread.ts";
 
 export interface HooksOptions {
@@ -19,6 +20,7 @@ export interface HooksOptions {
   engine: EngineName;
   /** There is an engine that can read. */
   hasReader: boolean;
+  now: () => number;
 }
 
 export class Hooks {
@@ -64,10 +66,11 @@ export class Hooks {
 
   /** For the door. */
   find(name: string): Hook | undefined {
-    const { store, secrets } = this.#options;
+    const { store, secrets, now } = this.#options;
     const row = store.jobs.find(name);
     const when = row?.settings.when;
     if (!row || when?.type !== "webhook" || row.state === "over") return undefined;
+    if (hasExpired(row.settings, now())) return undefined;
     const secret = secrets.find(name);
     return secret === undefined
       ? undefined

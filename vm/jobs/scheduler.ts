@@ -6,7 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import { job } from "../../shared/principal.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
-import { decide, LONGEST_SLEEP_MS } from "./decide.ts";
+import { decide, hasExpired, LONGEST_SLEEP_MS } from "./decide.ts";
 import { whyGone } from "./maker.ts";
 import { runName } from "./names.ts";
 import type { JobNews } from "./news.ts";
@@ -18,6 +18,7 @@ import { targetThread } from "./target-thread.ts";
 const CLAIMED_AT_ONCE = 100;
 /** After a look that failed. */
 const LOOK_AGAIN_MS = 5_000;
+const EXPIRED = "It has expired.";
 const KEPT_RUNS = 2_000;
 const KEPT_MS = 30 * 86_400_000;
 
@@ -52,6 +53,7 @@ export class Scheduler {
     let waitMs = LONGEST_SLEEP_MS;
     try {
       this.#mendFar(nowMs);
+      for (const row of store.jobs.listExpired(nowMs)) this.#endJob(row.jobId, EXPIRED);
       const due = store.jobs.listDue(nowMs, CLAIMED_AT_ONCE);
       for (const row of due) this.#claim(row, nowMs);
       // All rows come before the first start: what is started takes time from them.
@@ -99,10 +101,8 @@ export class Scheduler {
     const { store, news, mayStill } = this.#options;
     const { jobId, settings, nextDue: firstDue } = row;
     const scheduled = scheduledOf(row);
-    const { expiresAt } = settings;
     if (firstDue === null || !scheduled) store.jobs.setNext(jobId, null, 0);
-    else if (expiresAt !== undefined && firstDue >= Date.parse(expiresAt))
-      this.#endJob(jobId, "It has expired.");
+    else if (hasExpired(settings, firstDue)) this.#endJob(jobId, EXPIRED);
     else if (!mayStill(row)) news.pause(row, whyGone(row.createdBy));
     else this.#occur(row, scheduled, firstDue, nowMs);
   }

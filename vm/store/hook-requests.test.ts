@@ -53,8 +53,8 @@ test("one that waits is known however long it waits; its body stays until it is 
   ]);
   expect(requests.listHooks().sort()).toEqual(["deploy", "other"]);
   expect(requests.listWaiting("deploy", 10)).toEqual([
-    { deliveryId: "b", receivedAt: 900, groupKey: "k" },
-    { deliveryId: "a", receivedAt: 1_000, groupKey: "" },
+    { deliveryId: "b", receivedAt: 900, groupKey: "k", bytes: 9 },
+    { deliveryId: "a", receivedAt: 1_000, groupKey: "", bytes: 9 },
   ]);
   expect(requests.waitingBytes()).toBe(3 * "body of a".length);
   requests.forget(100_000);
@@ -68,4 +68,28 @@ test("one that waits is known however long it waits; its body stays until it is 
   expect(requests.find("deploy", "a", 0)).toBeUndefined();
   requests.remove("other");
   expect(requests.listHooks()).toEqual([]);
+});
+
+test("the bytes that wait are those in the table, whatever is kept, passed on, removed or rolled back", () => {
+  const { db, requests } = open();
+  const counted = () => new HookRequestTable(db).waitingBytes();
+  const agree = () => expect(requests.waitingBytes()).toBe(counted());
+  agree();
+  requests.keep([request("a"), request("b"), request("f", { outcome: "filtered", body: null })]);
+  expect(requests.waitingBytes()).toBe(18);
+  requests.keep([request("a"), request("c", { hook: "other" })]);
+  agree();
+  requests.passOn("deploy", ["a", "a", "nowhere", "f"]);
+  agree();
+  expect(() =>
+    db.transaction(() => {
+      requests.add([request("d")]);
+      requests.passOn("deploy", ["b"]);
+      throw new Error("no");
+    }),
+  ).toThrow("no");
+  agree();
+  requests.remove("other");
+  agree();
+  expect(requests.waitingBytes()).toBe(9);
 });

@@ -23,14 +23,17 @@ export interface WaitingRequest {
   deliveryId: string;
   receivedAt: number;
   groupKey: string;
+  /** Of its body. */
+  bytes: number;
 }
 
 const waitingSchema = z
-  .object({ delivery_id: z.string(), received_at: z.int(), group_key: z.string() })
+  .object({ delivery_id: z.string(), received_at: z.int(), group_key: z.string(), bytes: z.int() })
   .transform((row) => ({
     deliveryId: row.delivery_id,
     receivedAt: row.received_at,
     groupKey: row.group_key,
+    bytes: row.bytes,
   }));
 const outcomeSchema = z.object({ outcome: z.enum(HOOK_OUTCOMES) });
 const bodySchema = z.object({ body: z.instanceof(Uint8Array) });
@@ -48,9 +51,14 @@ export class HookRequestTable {
   readonly #waitingBytes;
   readonly #forget;
   readonly #remove;
+  /** Counted once, and kept: each request that comes asks for it. Undefined if it is to be counted anew. */
+  #bytes: number | undefined;
 
   constructor(db: Database) {
     this.#db = db;
+    db.onRollback(() => {
+      this.#bytes = undefined;
+    });
     this.#insert = db.prepare(
       `INSERT OR REPLACE INTO hook_requests
          (hook, delivery_id, received_at, known_until, group_key, outcome, bytes, body)
@@ -61,14 +69,17 @@ export class HookRequestTable {
        WHERE hook = ? AND delivery_id = ? AND (known_until > ? OR body IS NOT NULL)`,
     );
     this.#listWaiting = db.prepare(
-      `SELECT delivery_id, received_at, group_key FROM hook_requests
+      `SELECT delivery_id, received_at, group_key, bytes FROM hook_requests
        WHERE hook = ? AND body IS NOT NULL ORDER BY received_at, rowid LIMIT ?`,
     );
     this.#listHooks = db.prepare("SELECT DISTINCT hook FROM hook_requests WHERE body IS NOT NULL");
     this.#body = db.prepare(
       "SELECT body FROM hook_requests WHERE hook = ? AND delivery_id = ? AND body IS NOT NULL",
     );
-    this.#passOn = db.prepare("UPDATE hook_requests SET body = NULL WHERE hook = ? AND delivery_id = ?");
+    this.#passOn = db.prepare(
+      `UPDATE hook_requests SET body = NULL WHERE hook = ? AND delivery_id = ? AND body IS NOT NULL
+       RETURNING bytes`,
+    );
     this.#waitingBytes = db.prepare(
       "SELECT coalesce(sum(bytes), 0) AS bytes FROM hook_requests WHERE body IS NOT NULL",
     );
@@ -90,8 +101,11 @@ export class HookRequestTable {
     return requests.map((request) => {
       const { hook, deliveryId, receivedAt } = request;
       const known = this.find(hook, deliveryId, receivedAt);
-      if (known === undefined) this.#insert.run({ ...request, bytes: request.body?.length ?? 0 });
-      return known ?? request.outcome;
+      if (known !== undefined) return known;
+      const bytes = request.body?.length ?? 0;
+      this.#insert.run({ ...request, bytes });
+      if (this.#bytes !== undefined) this.#bytes += bytes;
+      return request.outcome;
     });
   }
 
@@ -117,12 +131,16 @@ export class HookRequestTable {
   }
 
   passOn(hook: string, deliveryIds: readonly string[]): void {
-    for (const deliveryId of deliveryIds) this.#passOn.run(hook, deliveryId);
+    for (const deliveryId of deliveryIds) {
+      const row = this.#passOn.get(hook, deliveryId);
+      if (row !== undefined && this.#bytes !== undefined) this.#bytes -= bytesSchema.parse(row).bytes;
+    }
   }
 
   /** Of all bodies that wait. */
   waitingBytes(): number {
-    return bytesSchema.parse(this.#waitingBytes.get()).bytes;
+    this.#bytes ??= bytesSchema.parse(this.#waitingBytes.get()).bytes;
+    return this.#bytes;
   }
 
   /** Those that were long enough known. */
@@ -133,5 +151,6 @@ export class HookRequestTable {
   /** The hook is gone: one of its name that comes after it knows none of them. */
   remove(hook: string): void {
     this.#remove.run(hook);
+    this.#bytes = undefined;
   }
 }

@@ -67,6 +67,7 @@ export class JobTable {
   readonly #list;
   readonly #listDue;
   readonly #listFar;
+  readonly #listExpired;
   readonly #listOfEvents;
   readonly #eventsRead;
   readonly #setEventsRead;
@@ -102,6 +103,11 @@ export class JobTable {
       "SELECT * FROM jobs WHERE state = 'active' AND next_due <= ? ORDER BY next_due LIMIT ?",
     );
     this.#listFar = db.prepare("SELECT * FROM jobs WHERE state = 'active' AND next_due - @now > 2 * period");
+    this.#listExpired = db.prepare(
+      `SELECT * FROM jobs WHERE state != 'over' AND next_due IS NULL
+         AND unixepoch(json_extract(settings, '$.expiresAt')) <= ?
+         AND NOT EXISTS (SELECT 1 FROM hook_requests WHERE hook = name AND body IS NOT NULL)`,
+    );
     this.#listOfEvents = db.prepare(
       `SELECT * FROM jobs WHERE state = 'active' AND json_extract(settings, '$.when.type') = 'event'
        ORDER BY job_id`,
@@ -160,6 +166,11 @@ export class JobTable {
   /** Those whose next due instant is over two periods away: the clock that it was computed by was ahead. */
   listFar(nowMs: number): JobRow[] {
     return this.#listFar.all({ now: nowMs }).map((row) => this.#rowOf(row));
+  }
+
+  /** Those that have expired and that no clock starts, once nothing waits for them. */
+  listExpired(nowMs: number): JobRow[] {
+    return this.#listExpired.all(Math.floor(nowMs / 1_000)).map((row) => this.#rowOf(row));
   }
 
   /** The active ones that an event starts. */

@@ -24,7 +24,7 @@ export function connectionsBeside({ hooks }: Setting["config"]): Pick<Connection
 export async function openHookDoor(
   { config, log, now, releasers }: Setting,
   { store }: Storage,
-  { jobs, hooks, wake }: Pick<WiredJobs, "jobs" | "hooks" | "wake">,
+  { jobs, hooks, arrive }: Pick<WiredJobs, "jobs" | "hooks" | "arrive">,
 ) {
   if (!config.hooks) return undefined;
   const { host, port } = config.hooks;
@@ -35,7 +35,7 @@ export async function openHookDoor(
     requests,
     now,
     maxWaitingBytes: Math.min(MAX_WAITING_BYTES, config.stateMaxBytes / 4),
-    onTaken: wake,
+    onTaken: arrive,
   });
   const app = createHookDoor({
     findHeartbeat: (name) => jobs.findHeartbeat(name),

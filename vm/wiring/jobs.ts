@@ -39,8 +39,8 @@ export interface WiredJobs {
   jobNews: JobNews;
   hookTests: HookTests;
   hooks: Hooks;
-  /** Something waits for the job of this name. */
-  wake: (name: string) => void;
+  /** Something has come for the job of this name. */
+  arrive: (name: string) => void;
   /** Call it once all else is there: what is due begins. */
   start: () => void;
 }
@@ -80,8 +80,8 @@ export function createJobs(
     return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
   };
   const { hooks, hookFeed } = createHooks(common, { runs, news: jobNews, mayStill });
-  const wake = (name: string) => hookFeed.wake(name);
-  const events = createEvents(common, jobNews, wake);
+  const arrive = (name: string) => hookFeed.arrive(name);
+  const events = createEvents(common, jobNews, arrive);
   releasers.add("events for jobs", () => events.close());
   releasers.add("hooks", () => hookFeed.close());
   const scheduler = new Scheduler({ ...common, runs, news: jobNews, mayStill, isBusy, onClaim });
@@ -117,7 +117,7 @@ export function createJobs(
       log.warn({ err: error }, "could not tell of a job in the thread that made it");
     });
   };
-  return { jobs, jobNews, hookTests, hooks, wake, start };
+  return { jobs, jobNews, hookTests, hooks, arrive, start };
 }
 
 /** Whether a job's maker still may what it does: the table of roles may have changed since. */
@@ -166,7 +166,7 @@ function createHooks(
   const secrets = new HookSecrets(join(stateDir, "hooks"));
   const isOpen = config.hooks !== undefined;
   return {
-    hooks: new Hooks({ store, secrets, isOpen, engine, hasReader: reader !== undefined }),
+    hooks: new Hooks({ store, secrets, isOpen, engine, hasReader: reader !== undefined, now }),
     hookFeed: new HookFeed({ store, ...feeding, reader, now, log }),
   };
 }
