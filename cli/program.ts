@@ -44,6 +44,7 @@ import { addWait } from "./commands/wait.ts";
 import { addWorktree } from "./commands/worktree.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
+import { CLI_KINDS, type CliKinds } from "./kinds/kinds.ts";
 import { toJson } from "./output.ts";
 
 const EXAMPLES = `Examples:
@@ -78,6 +79,7 @@ export async function runCli(
   env: Record<string, string | undefined>,
   streams: Streams,
   workingDir: string,
+  kinds: CliKinds = CLI_KINDS,
 ): Promise<number> {
   let exitCode: number = EXIT.ok;
   const act: Act = async (command, work) => {
@@ -86,7 +88,7 @@ export async function runCli(
   };
   const end = args.indexOf("--");
   const isJson = args.slice(0, end < 0 ? args.length : end).includes("--json");
-  const program = createProgram(act, streams, isJson);
+  const program = createProgram(act, streams, isJson, kinds);
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
@@ -99,7 +101,7 @@ export async function runCli(
   }
 }
 
-function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
+function createProgram(act: Act, streams: Streams, isJson: boolean, kinds: CliKinds): Command {
   const program = new Command("threadmux")
     .description("Threads of a sidecar: terminals and coding agents that go on without you.")
     .version(VERSION, "-V, --version")
@@ -120,8 +122,8 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addLs(program, act);
   addNew(program, act);
   addDirectives(program, act);
-  addSend(program, act);
-  addTail(program, act);
+  addSend(program, act, kinds);
+  addTail(program, act, kinds);
   addScreen(program, act);
   addAttach(program, act);
   addKill(program, act);
@@ -148,7 +150,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addRun(program, act);
   addHere(program, act);
   addTake(program, act);
-  addWait(program, act);
+  addWait(program, act, kinds);
   addEvents(program, act);
   addEngines(program, act);
   addAcp(program, act);

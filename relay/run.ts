@@ -3,6 +3,7 @@ import { ChannelType } from "discord.js";
 import type { FixedChannel } from "../shared/channel-api.ts";
 import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
+import type { OwnKind } from "../shared/kinds.ts";
 import { coalesced, KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { type ToldPerson, toldPersonSchema } from "../shared/people-api.ts";
@@ -17,6 +18,8 @@ import { findStartProblem, NO_CHANNEL } from "./discord/refusals.ts";
 import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
+import type { RelayKind } from "./kinds/kind.ts";
+import { RELAY_KINDS } from "./kinds/kinds.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
@@ -56,12 +59,19 @@ export interface RelayOptions {
    * two looks at what stands in the channel. 1 in the product; tests that are about something else take less.
    */
   waitScale?: number;
+  /** The kinds of threads that are served. */
+  kinds?: Readonly<Record<OwnKind, RelayKind>>;
 }
 
 /** @throws Error in words for a person where starting makes no sense; waits and tries again where it may. */
 export async function runRelay(
   config: RelayConfig,
-  { log = createLog("relay", config.logLevel), now = Date.now, waitScale = 1 }: RelayOptions = {},
+  {
+    log = createLog("relay", config.logLevel),
+    now = Date.now,
+    waitScale = 1,
+    kinds = RELAY_KINDS,
+  }: RelayOptions = {},
 ): Promise<Relay> {
   const releasers = new Releasers();
   const stop = new AbortController();
@@ -92,7 +102,7 @@ export async function runRelay(
       discord.guilds.cache.get(guildId)?.roles.cache.map(({ id, name }) => ({ id, name }));
     const place = { guildId, botId, findParent, isAnnouncement, listRoles, signal: stop.signal, log };
     const rooms = openRooms(config, {
-      ...{ client, vm, api, budget, attended, place, releasers, now, waitScale },
+      ...{ client, vm, api, budget, attended, place, releasers, now, waitScale, kinds },
     });
     const { access, threads, absent, inputs, channels, poller, findAll } = rooms;
     known.access = access;
@@ -167,12 +177,13 @@ interface Foundations {
   releasers: Releasers;
   now: () => number;
   waitScale: number;
+  kinds: Readonly<Record<OwnKind, RelayKind>>;
 }
 
 /** All that serves threads and channels, made and not started. */
 function openRooms(
   config: RelayConfig,
-  { client, vm, api, budget, attended, place, releasers, now, waitScale }: Foundations,
+  { client, vm, api, budget, attended, place, releasers, now, waitScale, kinds }: Foundations,
 ) {
   const { listMinutes, isAnsi } = config;
   const { botId, guildId, findParent, listRoles, signal, log } = place;
@@ -191,7 +202,7 @@ function openRooms(
   const isServed = (channelId: DiscordId) => channels.find(channelId) !== undefined;
   const threadMaker = new ThreadMaker({ api, ...place, isServed, now });
   const threads = new Threads({
-    ...{ ...shared, channels, botId, isAnsi, log },
+    ...{ ...shared, kinds, channels, botId, isAnsi, log },
     refreshChannels: () => refreshChannels(),
   });
   const activeThreads = new ActiveThreads({ api, budget, attended, threads, botId, now, log });

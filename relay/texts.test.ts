@@ -145,10 +145,9 @@ describe("every text, with the longest of every field", () => {
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
         ...listsOf(text),
         ...wordsOf(text),
-        killedText(
-          { killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply,
-          "terminal",
-        ),
+        killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply, {
+          type: "terminal",
+        }),
         `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
         ...listNotices(
           {
@@ -178,7 +177,7 @@ describe("every text, with the longest of every field", () => {
         ]);
       }
       for (const one of [
-        threadName("agent", text, text),
+        threadName({ type: "agent", dir: text, command: text }),
         threadChoice(agentOf(text)).name,
         directoryChoice(text, text, true),
         directoryChoice(text, undefined, false),
@@ -189,7 +188,7 @@ describe("every text, with the longest of every field", () => {
 
     it(`of ${name} has nothing in it that hides, turns round or commands`, () => {
       const texts = [
-        threadName("terminal", text, text),
+        threadName({ type: "terminal", dir: text, command: text }),
         directoryChoice(text, text, true),
         statusText(thread, { branch: text, paused: undefined, now: 1e15 }),
         openingText({ type: "terminal", dir: text, command: text }, "12345678901234567890"),
@@ -197,7 +196,9 @@ describe("every text, with the longest of every field", () => {
         ...listsOf(text),
         ...wordsOf(text),
         threadChoice(agentOf(text)).name,
-        killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply, "terminal"),
+        killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply, {
+          type: "terminal",
+        }),
         errorSentence(new AppError("invalid_request", text)),
         describeEnd(threadOf(text, "exited"))?.text ?? "",
       ];
@@ -208,7 +209,9 @@ describe("every text, with the longest of every field", () => {
 
   it("says what stands behind a long directory", () => {
     const dir = "d/".repeat(1_000);
-    expect(threadName("terminal", dir, "make world")).toMatch(/^🖥 d\/.{0,60}… — make world$/);
+    expect(threadName({ type: "terminal", dir, command: "make world" })).toMatch(
+      /^🖥 d\/.{0,60}… — make world$/,
+    );
     const shown = statusText(
       { ...threadOf("make"), dir },
       { branch: "b".repeat(2_000), paused: undefined, now: 1e15 },

@@ -1,11 +1,11 @@
 /** What the relay says, as pure functions of what it knows. */
 import { limitsOfView } from "../shared/agent/engines/abilities.ts";
 import { findEngine } from "../shared/agent/engines/engines.ts";
-import type { KillReply, ThreadType } from "../shared/api.ts";
+import type { KillReply } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { clip } from "../shared/clip.ts";
 import { AppError } from "../shared/errors.ts";
-import { KINDS, kindOf } from "../shared/kinds.ts";
+import { kindOf, type Typed } from "../shared/kinds.ts";
 import { findDiscordId } from "../shared/principal.ts";
 import type { TerminalLink } from "../shared/terminal-link.ts";
 import { threadName } from "../shared/title.ts";
@@ -26,8 +26,8 @@ const MAX_SIGNAL = 20;
 const MAX_ERROR = 1_500;
 
 /** What stands before a thread's name. */
-export function threadIcon(type: ThreadType): string {
-  return KINDS[type].icon;
+export function threadIcon(thread: Typed): string {
+  return kindOf(thread).icon;
 }
 
 /** A directory in the list of those that a person may choose. */
@@ -40,11 +40,12 @@ export function directoryChoice(dir: string, branch: string | undefined, isDirty
 
 /** The first message of a thread: what was asked for, whole where the name had to be cut. */
 export function openingText(
-  { type, dir, command }: Pick<Thread, "type" | "dir" | "command">,
+  { dir, command, ...typed }: Pick<Thread, "type" | "facts" | "dir" | "command">,
   userId: string,
   engine?: string | null,
 ): string {
-  const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${KINDS[type].begins}, started by <@${userId}>`;
+  const { icon, begins } = kindOf(typed);
+  const head = `${icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${begins}, started by <@${userId}>`;
   const note = engineNote(engine);
   return `${head}:\n${fenceWithin(command, clip, head + note)}${note}`;
 }
@@ -79,19 +80,21 @@ export interface BranchOpening {
 }
 
 /** The name of the Discord thread of a thread that Discord did not begin. */
-export function threadTitle({ type, title, dir, command }: Thread): string {
-  return title === "" ? threadName(type, dir, command) : clip(cleanLine(title), MAX_NAME_CHARACTERS);
+export function threadTitle(thread: Thread): string {
+  const { title } = thread;
+  return title === "" ? threadName(thread) : clip(cleanLine(title), MAX_NAME_CHARACTERS);
 }
 
 /** The first message there. @param from the Discord thread that it came from */
 export function homeText(
-  { type, dir, command, createdBy, engine }: Thread,
+  { type, facts, dir, command, createdBy, engine }: Thread,
   from: string | undefined,
 ): string {
   const id = findDiscordId(createdBy);
   const by = id === undefined ? inlineCode(createdBy, MAX_STARTER) : `<@${id}>`;
   const where = from === undefined ? "" : ` from <#${from}>`;
-  const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
+  const { icon } = kindOf({ type, facts });
+  const head = `${icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
   const note = engineNote(engine);
   return command.trim() === ""
     ? `${head}.${note}`
@@ -99,8 +102,8 @@ export function homeText(
 }
 
 /** In the Discord thread that it came from. */
-export function linkText({ threadId, number, type }: Thread, what: "child" | "branch"): string {
-  const { hasTurns, icon, name } = KINDS[type];
+export function linkText({ threadId, number, type, facts }: Thread, what: "child" | "branch"): string {
+  const { hasTurns, icon, name } = kindOf({ type, facts });
   if (!hasTurns) return `↳ ${icon} Opened ${name}: <#${threadId}>`;
   return `↳ ${what === "child" ? "Child" : "Branch"}${number === null ? "" : ` #${number}`}: <#${threadId}>`;
 }
@@ -120,8 +123,8 @@ export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "si
 /**
  * @param worktree that the ended agent leaves behind
  */
-export function killedText(reply: KillReply, type: ThreadType, worktree?: WorktreeReply): string {
-  const hasCode = KINDS[type].hasExitCode && reply.exitCode !== null;
+export function killedText(reply: KillReply, thread: Typed, worktree?: WorktreeReply): string {
+  const hasCode = kindOf(thread).hasExitCode && reply.exitCode !== null;
   const lines = [`⏹ Ended${hasCode ? ` with exit code ${reply.exitCode}` : ""}.`];
   if (reply.survivors > 0) {
     lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);
@@ -259,7 +262,7 @@ export function refusePrivate({ voice }: Pick<Thread, "voice">): void {
 }
 
 /** @throws AppError `unsupported` if the thread does not work in turns. @param why the second half of a sentence */
-export function refuseWithoutTurns(thread: Pick<Thread, "type">, why: string): void {
+export function refuseWithoutTurns(thread: Typed, why: string): void {
   const { hasTurns, name } = kindOf(thread);
   if (!hasTurns) throw new AppError("unsupported", `This thread is ${name}: ${why}.`);
 }

@@ -21,7 +21,7 @@ import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
 import { anyThreadNameSchema, knownThreadId, threadIdSchema } from "./ids.ts";
-import { KINDS, type ThreadType } from "./kinds.ts";
+import { kindFactsSchema, type ThreadType, threadTypeSchema } from "./kinds.ts";
 import { sourceSchema } from "./principal.ts";
 import { cleanTitle } from "./title.ts";
 import { MAX_WAIT_MS } from "./wait.ts";
@@ -41,8 +41,7 @@ export const DEFAULT_ROWS = 24;
 
 const noNul = (what: string) => z.string().refine((s) => !s.includes("\0"), `${what} must not hold a NUL`);
 
-export const threadTypeSchema = z.enum(Object.keys(KINDS) as [ThreadType, ...ThreadType[]]);
-export type { ThreadType };
+export { type ThreadType, threadTypeSchema };
 
 /**
  * `running`: a process (an agent: a turn) runs. `exited`: a terminal's process ended, the thread is still open.
@@ -217,6 +216,8 @@ export const threadSchema = z.object({
   /** `reviewer-1760000000`: what it was made by and when. No other thread ever gets it; it is taken wherever an id is. */
   name: z.string().optional(),
   type: threadTypeSchema,
+  /** There if the kind is none of those that come with threadmux. */
+  facts: kindFactsSchema.optional(),
   /** Relative to `REPOS_DIR`; `.` is `REPOS_DIR` itself. */
   dir: z.string(),
   command: z.string(),

@@ -33,14 +33,9 @@ test("an unnamed thread is called by its directory and command", () => {
 
 test("a thread is named by nobody while its title is made of its directory and command", () => {
   const thread = { type: "agent" as const, dir: "shop", command: `fix ${"it ".repeat(100)}` };
-  const { type, dir, command } = thread;
-  for (const title of [
-    "",
-    titleOf(dir, command),
-    threadName(type, dir, command),
-    cleanTitle(threadName(type, dir, command)),
-  ])
+  const { dir, command } = thread;
+  for (const title of ["", titleOf(dir, command), threadName(thread), cleanTitle(threadName(thread))])
     expect(isMadeTitle(title, thread)).toBe(true);
-  for (const title of ["🤖 shop", "fix it", threadName("terminal", dir, command), "Mine"])
+  for (const title of ["🤖 shop", "fix it", threadName({ ...thread, type: "terminal" }), "Mine"])
     expect(isMadeTitle(title, thread)).toBe(false);
 });

@@ -1,7 +1,7 @@
 /** A thread's name for people: one line that no program and no person can make act on a screen. */
 import { cleanLine, replaceHarmful } from "./clean-text.ts";
 import { clip } from "./clip.ts";
-import { KINDS, type ThreadType } from "./kinds.ts";
+import { kindOf, type Typed } from "./kinds.ts";
 
 /** As many characters as Discord allows in a thread's name. */
 export const MAX_TITLE_CHARACTERS = 100;
@@ -26,16 +26,13 @@ const MAX_NAMED_DIR = 50;
 const MAX_NAMED_COMMAND = 480;
 
 /** `🖥 dir — command`: a thread's name in Discord while nobody has named it, on one line and within Discord's limit. */
-export function threadName(type: ThreadType, dir: string, command: string): string {
+export function threadName({ dir, command, ...typed }: Typed & { dir: string; command: string }): string {
   const where = clip(cleanLine(dir), MAX_NAMED_DIR);
   const what = clip(command, MAX_NAMED_COMMAND);
-  return clip(cleanLine(`${KINDS[type].icon} ${where} — ${what}`), MAX_TITLE_CHARACTERS);
+  return clip(cleanLine(`${kindOf(typed).icon} ${where} — ${what}`), MAX_TITLE_CHARACTERS);
 }
 
 /** Whether nobody has named a thread of this title. */
-export function isMadeTitle(
-  title: string,
-  { type, dir, command }: { type: ThreadType; dir: string; command: string },
-): boolean {
-  return ["", titleOf(dir, command), threadName(type, dir, command)].includes(title);
+export function isMadeTitle(title: string, thread: Typed & { dir: string; command: string }): boolean {
+  return ["", titleOf(thread.dir, thread.command), threadName(thread)].includes(title);
 }

@@ -58,15 +58,7 @@ export interface Sidecar {
 export type SidecarOptions = Partial<
   Omit<
     Setting,
-    | "config"
-    | "releasers"
-    | "wrapper"
-    | "runner"
-    | "follower"
-    | "browser"
-    | "indexer"
-    | "ownPrograms"
-    | "page"
+    "config" | "releasers" | "wrapper" | "runner" | "follower" | "browser" | "indexer" | "ownPrograms"
   >
 >;
 
@@ -77,6 +69,8 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const setting: Setting = {
       log: createLog("vm", config.logLevel),
       now: Date.now,
+      guestKinds: {},
+      page: PAGE,
       viewersLimits: {},
       eventsLimits: {},
       canPunchLogs: true,
@@ -92,7 +86,6 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       browser: BROWSER,
       indexer: INDEXER,
       ownPrograms: OWN_PROGRAMS,
-      page: PAGE,
     };
     const { log } = setting;
     const storage = openStorage(setting);

@@ -9,6 +9,7 @@ import type { Context } from "../context.ts";
 import { parseCount } from "../count.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
+import { CLI_KINDS } from "../kinds/kinds.ts";
 import { makeId } from "../new-id.ts";
 import { tail } from "./tail.ts";
 
@@ -102,7 +103,7 @@ async function follow(
   const reply = await context.client().call(logs.create, {}, { body });
   if (isFollowed) {
     await context.note(`thread ${threadId}`);
-    return tail(context, threadId, { follow: true, lines: "all" });
+    return tail(context, CLI_KINDS, threadId, { follow: true, lines: "all" });
   }
   if (context.isJson) await context.out.json({ ...reply, threadId });
   else await context.out.line(threadId);

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import {
   AGENT_OPTION_NAMES,
   type AgentOptions,
@@ -103,7 +104,7 @@ async function create(context: Context, dir: string, words: string[], options: N
   if (options.follow) {
     // Standard output is for the process's own alone.
     await context.note(`thread ${threadId}`);
-    return tail(context, threadId, { follow: true, lines: "all" });
+    return tail(context, CLI_KINDS, threadId, { follow: true, lines: "all" });
   }
   if (context.isJson) await context.out.json({ threadId, ...reply });
   else await context.out.line(threadId);
@@ -124,7 +125,7 @@ export function checkRequest(request: CreateRequest): CreateRequest {
     ...BUDGET_OPTION_NAMES,
     threadId: "--id",
     title: "--title",
-    command: CLI_KINDS[request.type].asks,
+    command: kindIn(CLI_KINDS, request.type).asks,
   };
   const problems = parsed.error.issues.map(({ path, message }) => {
     // A problem inside a list or a file names its place there too.

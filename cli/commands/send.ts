@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import { AppError } from "../../shared/errors.ts";
 import { parseKey } from "../../shared/key-words.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-import { CLI_KINDS } from "../kinds/kinds.ts";
+import type { CliKinds } from "../kinds/kinds.ts";
 
 interface SendOptions {
   enter: boolean;
@@ -16,7 +17,7 @@ interface SendOptions {
   attach: string[];
 }
 
-export function addSend(program: Command, act: Act): void {
+export function addSend(program: Command, act: Act, kinds: CliKinds): void {
   program
     .command("send")
     .description("type into a thread's process, or give an agent its next message")
@@ -48,7 +49,7 @@ export function addSend(program: Command, act: Act): void {
       ),
     )
     .action((thread: string, words: string[], options: SendOptions, command: Command) =>
-      act(command, (context) => send(context, thread, words, options)),
+      act(command, (context) => send(context, kinds, thread, words, options)),
     );
 }
 
@@ -58,6 +59,7 @@ function collect(key: string, before: string[]): string[] {
 
 async function send(
   context: Context,
+  kinds: CliKinds,
   wanted: string,
   words: string[],
   options: SendOptions,
@@ -79,7 +81,7 @@ async function send(
     text: isInput ? undefined : words.join(" "),
     stdin: context.streams.stdin,
   };
-  const sent = await CLI_KINDS[thread.type].send(client, threadId, said);
+  const sent = await kindIn(kinds, thread.type).send(client, threadId, said);
   if (context.isJson) await context.out.json({ sent: true, threadId, inputs: sent });
   return EXIT.ok;
 }

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { kindIn } from "../../shared/kinds.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseCount } from "../count.ts";
 import { findThread } from "../find-thread.ts";
-import { CLI_KINDS } from "../kinds/kinds.ts";
+import type { CliKinds } from "../kinds/kinds.ts";
 
 export interface TailOptions {
   follow?: boolean;
@@ -12,7 +13,7 @@ export interface TailOptions {
   text?: boolean;
 }
 
-export function addTail(program: Command, act: Act): void {
+export function addTail(program: Command, act: Act, kinds: CliKinds): void {
   program
     .command("tail")
     .summary("print the end of a thread's output; of an agent, of its conversation")
@@ -41,14 +42,19 @@ On a terminal of your own only what draws is shown: a program's questions to the
 mouse modes are left out. In a pipe everything is passed on.`,
     )
     .action((thread: string, options: TailOptions, command: Command) =>
-      act(command, (context) => tail(context, thread, options)),
+      act(command, (context) => tail(context, kinds, thread, options)),
     );
 }
 
-export async function tail(context: Context, wanted: string, options: TailOptions): Promise<number> {
+export async function tail(
+  context: Context,
+  kinds: CliKinds,
+  wanted: string,
+  options: TailOptions,
+): Promise<number> {
   const lines = parseCount("--lines", options.lines);
   const client = context.client();
   const thread = await findThread(client, wanted);
   const how = { lines, follow: options.follow === true, isText: options.text === true };
-  return CLI_KINDS[thread.type].tail(context, client, thread, how);
+  return kindIn(kinds, thread.type).tail(context, client, thread, how);
 }

@@ -1,15 +1,15 @@
 /** Waits until something becomes true of a thread, for scripts. */
 import type { Command } from "commander";
 import { AppError } from "../../shared/errors.ts";
-import { kindOf } from "../../shared/kinds.ts";
+import { kindIn, kindOf } from "../../shared/kinds.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { findThread } from "../find-thread.ts";
 import { WAITS } from "../kinds/kind.ts";
-import { CLI_KINDS } from "../kinds/kinds.ts";
+import type { CliKinds } from "../kinds/kinds.ts";
 import { onLeave } from "../leave.ts";
 
-export function addWait(program: Command, act: Act): void {
+export function addWait(program: Command, act: Act, kinds: CliKinds): void {
   program
     .command("wait")
     .summary("wait until an agent's turn or a thread ends, or an agent asks something")
@@ -31,16 +31,21 @@ if not, with a process's own exit code, and with 1 if the turn ends and nothing 
 goes on.`,
     )
     .action((thread: string, { for: what }: { for?: string }, command: Command) =>
-      act(command, (context) => wait(context, thread, what)),
+      act(command, (context) => wait(context, kinds, thread, what)),
     );
 }
 
-async function wait(context: Context, wanted: string, what: string | undefined): Promise<number> {
+async function wait(
+  context: Context,
+  kinds: CliKinds,
+  wanted: string,
+  what: string | undefined,
+): Promise<number> {
   const client = context.client();
   const known = WAITS.find((one) => one === what);
   if (what !== undefined && !known) throw invalid(`--for: must be one of ${WAITS.join(", ")}`);
   const thread = await findThread(client, wanted);
-  const kind = CLI_KINDS[thread.type];
+  const kind = kindIn(kinds, thread.type);
   const goal = known ?? kind.wait;
   const waitFor = kind.waits[goal];
   if (!waitFor) throw invalid(`--for: ${goal} is not for ${kindOf(thread).name}`);

@@ -7,7 +7,7 @@ import {
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
-import { KINDS } from "../../shared/kinds.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import type { Reply } from "../actions/frame/controls.ts";
 import { isTurnEnd, sectionsReply } from "../actions/frame/sections.ts";
 import {
@@ -70,15 +70,13 @@ export async function showDetails(
 export async function findAgent(vm: Vm, channelId: DiscordId, command: string): Promise<VmThread> {
   const thread = vm.thread(channelId);
   const refusal = `${command} works on the messages of an agent's thread; /status lists them.`;
-  const { type } = await thread.get().catch((error: unknown) => {
+  const found = await thread.get().catch((error: unknown) => {
     if (!(error instanceof AppError && ["not_found", "invalid_request"].includes(error.code))) throw error;
     throw new AppError("invalid_request", refusal, { cause: error });
   });
-  if (KINDS[type].hasTurns) return thread;
-  throw new AppError(
-    "unsupported",
-    `${refusal} This is ${KINDS[type].name}'s: /export gives its whole output.`,
-  );
+  const { hasTurns, name } = kindOf(found);
+  if (hasTurns) return thread;
+  throw new AppError("unsupported", `${refusal} This is ${name}'s: /export gives its whole output.`);
 }
 
 async function detailsOf(thread: VmThread, key: MessageKey, until: number): Promise<Reply> {

@@ -2,8 +2,9 @@
  * What the relay does for each kind of thread in its own way. All other code treats threads alike and asks the thread
  * (`thread.kind`), or its facts in `shared/kinds.ts`; it never looks at the type.
  */
-import type { OutputsReply, ThreadStatus, ThreadType } from "../../shared/api.ts";
+import type { OutputsReply, ThreadStatus } from "../../shared/api.ts";
 import type { DiscordId } from "../../shared/ids.ts";
+import type { KindFacts, ThreadType } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ThreadDelivery } from "../delivery/thread-delivery.ts";
@@ -17,6 +18,8 @@ import type { Source, Vm, VmThread } from "../sidecar/vm.ts";
 
 export interface RelayKind {
   readonly type: ThreadType;
+  /** As the threads of the kind tell it, if it is none of those that come with threadmux. */
+  readonly facts?: KindFacts;
   open(options: LiveThreadOptions): LiveThread;
   readonly reading: Reading;
   /** While such a thread works it is read at least every so many milliseconds; infinite: no oftener than any other. */

@@ -9,7 +9,7 @@ import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
 import { isInDiscord, type ThreadInDiscord } from "../sidecar/names.ts";
 import { Vm } from "../sidecar/vm.ts";
-import { openThread } from "./kinds.ts";
+import { RELAY_KINDS } from "./kinds.ts";
 
 const threadId = aDiscordId("100000000000000009");
 
@@ -22,7 +22,7 @@ function inDiscord(thread: object): ThreadInDiscord {
 
 function open(type: "terminal" | "agent") {
   const stop = new AbortController();
-  const live = openThread({
+  const live = RELAY_KINDS[type].open({
     thread: inDiscord({
       threadId,
       number: 1,

@@ -11,7 +11,7 @@ import { openShown } from "./opening.ts";
 
 export const terminal: RelayKind = {
   type: "terminal",
-  open,
+  open: (options) => openAsLog(terminal, options),
   readMs: Number.POSITIVE_INFINITY,
   reading: {
     // The program is to get the very text.
@@ -27,7 +27,8 @@ export const terminal: RelayKind = {
     texts.map((text, part) => typed(text, part === 0 && isWritten(message))),
 };
 
-function open(options: LiveThreadOptions): LiveThread {
+/** Opens a thread that shows its log, as a terminal does. */
+export function openAsLog(kind: RelayKind, options: LiveThreadOptions): LiveThread {
   const { thread } = options;
   const { threadId } = thread;
   const vm = options.vm.thread(threadId);
@@ -37,7 +38,7 @@ function open(options: LiveThreadOptions): LiveThread {
   return openShown<OutputReply>(
     { ...options, log },
     {
-      ...{ kind: terminal, vm, content, mark },
+      ...{ kind, vm, content, mark },
       source: "since",
       find: ({ threads }) => threads[threadId],
       onKey: () => content.noteKey(options.now()),

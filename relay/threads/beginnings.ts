@@ -92,8 +92,8 @@ export class Beginnings {
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<DiscordId> {
-    const { channelId, type, dir, command, userId } = asked;
-    const title = threadName(type, dir, command);
+    const { channelId, userId } = asked;
+    const title = threadName(asked);
     const vm = this.#options.vm.as(userId);
     const request = requestOf(title, asked);
     await vm.create(nowhereIn(channelId), { ...request, dryRun: true });
@@ -106,7 +106,7 @@ export class Beginnings {
   async follow({ channelId, userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<DiscordId> {
     const { dir, service } = asked;
     const command = `logs ${service}`;
-    const title = threadName("terminal", dir, command);
+    const title = threadName({ type: "terminal", dir, command });
     const vm = this.#options.vm.as(userId);
     const request = { title, ...asked };
     await vm.follow(nowhereIn(channelId), { ...request, dryRun: true });
@@ -173,13 +173,13 @@ export class Beginnings {
    */
   async createFrom(messageId: DiscordId, asked: NewThread, onWait: (ms: number) => void): Promise<void> {
     const { vm, threads, threadMaker } = this.#options;
-    const { channelId, type, dir, command, userId } = asked;
+    const { channelId, userId } = asked;
     threads.setBusy(messageId, true);
     this.#options.attended.note(messageId);
     try {
       let thread = await this.#find(messageId);
       if (!thread) {
-        const title = threadName(type, dir, command);
+        const title = threadName(asked);
         const request = { inputId: messageId, ...requestOf(title, asked) };
         const own = vm.as(userId);
         await own.create(nowhereIn(channelId), { ...request, dryRun: true });

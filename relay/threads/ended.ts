@@ -2,7 +2,7 @@
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
-import { KINDS, kindOf } from "../../shared/kinds.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -121,8 +121,8 @@ export class EndedThreads {
 
   async #isEnded(threadId: DiscordId): Promise<boolean> {
     try {
-      const { type, status } = await this.#options.vm.thread(threadId).get();
-      return KINDS[type].hasTurns && !isOpen(status);
+      const thread = await this.#options.vm.thread(threadId).get();
+      return kindOf(thread).hasTurns && !isOpen(thread.status);
     } catch (error) {
       if (error instanceof AppError && ["not_found", "invalid_request"].includes(error.code)) return false;
       throw error;

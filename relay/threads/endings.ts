@@ -71,7 +71,7 @@ export class Endings {
         });
       if (thread) await this.#finish(thread);
       try {
-        await tell(killedText(reply, thread?.kind.type ?? "terminal", await this.#findWorktree(thread)));
+        await tell(killedText(reply, thread?.kind ?? { type: "terminal" }, await this.#findWorktree(thread)));
       } finally {
         await this.#dropAndArchive(threadId);
       }

@@ -1,16 +1,17 @@
 /** The threads that the relay serves now. */
 import type { DiscordId, ThreadName } from "../../shared/ids.ts";
+import { kindIn, type OwnKind } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { cleanTitle, isMadeTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
-import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
-import { openThread } from "../kinds/kinds.ts";
+import type { LiveThread, LiveThreadOptions, RelayKind } from "../kinds/kind.ts";
 import { isInDiscord, type Thread } from "../sidecar/names.ts";
 import type { Channels } from "./channels.ts";
 import { Owners } from "./owners.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "ownerOf" | "onRefused"> {
+  kinds: Readonly<Record<OwnKind, RelayKind>>;
   /** Where the bot says what it can't say in a thread. */
   channels: Pick<Channels, "say" | "poke" | "first" | "isGone" | "find">;
   /** Looks at the channels at Discord. Resolves once those that the bot can't serve are known and announced. */
@@ -22,7 +23,7 @@ export class Threads {
   readonly #owners = new Owners();
   readonly #live = new Map<string, LiveThread>();
   /** The fields from which the names of threads are made that nobody has named. */
-  readonly #made = new Map<string, Pick<Thread, "type" | "dir" | "command">>();
+  readonly #made = new Map<string, Pick<Thread, "type" | "facts" | "dir" | "command">>();
   /** Discord threads that we are making or ending right now. */
   readonly #busy = new Set<string>();
   #onChanged: () => void = () => undefined;
@@ -74,7 +75,7 @@ export class Threads {
     const { threadId } = thread;
     if (!isInDiscord(thread)) throw new Error(`${threadId} has no Discord thread`);
     this.#owners.note(thread.ownId, thread.createdBy);
-    const live = openThread({
+    const live = kindIn(this.#options.kinds, thread.type).open({
       ...this.#options,
       thread,
       rows,

@@ -76,7 +76,7 @@ test("what the bot says of threads, their beginnings and ends", () => {
         expectAnswer(openingText({ type, dir, command }, USER));
         expectAnswer(branchText({ parent: thread, userId: USER, text: command, from, files: true }));
         expectAnswer(homeText(thread, USER));
-        expectAnswer(killedText(reply, type, worktree));
+        expectAnswer(killedText(reply, { type }, worktree));
         expectAnswer(channelInputText(USER, command));
         expectAnswer(statusText(thread, { branch, paused: "the thread is archived", now: Date.now() }));
         expectAnswer(`⚠️ ${errorSentence(new AppError("invalid_request", summary))}`);

@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { type IPty, spawn as spawnPty } from "node-pty";
 import type { Streams } from "../../cli/context.ts";
+import type { CliKinds } from "../../cli/kinds/kinds.ts";
 import { runCli } from "../../cli/program.ts";
 import { TerminalWriter } from "../../vm/tmux/terminal-writer.ts";
 import { RUN_VARIABLE, runId } from "./folders.ts";
@@ -61,6 +62,7 @@ export interface Cli {
 
 export async function buildCli(
   sidecar: Pick<TestSidecar, "folders" | "stateDir" | "token" | "url">,
+  kinds?: CliKinds,
 ): Promise<Cli> {
   const folder = sidecar.folders.path;
   const file = join(folder, "threadmux.mjs");
@@ -114,6 +116,7 @@ export async function buildCli(
       { ...env, ...options.env },
       streams as unknown as Streams,
       options.cwd ?? cwd,
+      kinds,
     );
     stdout.end();
     stderr.end();

@@ -4,9 +4,10 @@ import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
 import { type LocalDiscord, type LocalDiscordOptions, runLocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
 import { joinPages } from "../../relay/content/pages.ts";
-import { type Relay, runRelay } from "../../relay/run.ts";
+import { type Relay, type RelayOptions, runRelay } from "../../relay/run.ts";
 import { createLog } from "../../shared/log.ts";
 import type { VmConfig } from "../../vm/config.ts";
+import type { SidecarOptions } from "../../vm/run.ts";
 import { QUICK_WAIT_SCALE, relayConfigFor } from "./relay-config.ts";
 import { type SidecarFolders, startSidecar, type TestSidecar } from "./sidecar.ts";
 
@@ -48,11 +49,16 @@ export async function startEverything(
     isWithoutRelay?: boolean;
     /** For tests that are not about pace: Discord has no limits, and what the relay takes its time for comes soon. */
     isQuick?: boolean;
+    /** Kinds of threads beside ours, at the sidecar. */
+    guestKinds?: NonNullable<SidecarOptions["guestKinds"]>;
+    /** All kinds that the relay serves. */
+    relayKinds?: NonNullable<RelayOptions["kinds"]>;
   } = {},
 ): Promise<Everything> {
   const sidecar = await startSidecar(options.vm, {
     ...(options.vmNow ? { now: options.vmNow } : {}),
     ...(options.folders ? { folders: options.folders } : {}),
+    ...(options.guestKinds ? { guestKinds: options.guestKinds } : {}),
   });
   const discord = await runLocalDiscord({
     port: 0,
@@ -77,6 +83,7 @@ export async function startEverything(
       log,
       ...(options.now ? { now: options.now } : {}),
       ...(options.isQuick ? { waitScale: QUICK_WAIT_SCALE } : {}),
+      ...(options.relayKinds ? { kinds: options.relayKinds } : {}),
     });
   };
   const stopRelay = async () => {

@@ -11,7 +11,7 @@ import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
 import type { ViewersLimits } from "../../vm/console/viewers.ts";
 import type { HubOptions } from "../../vm/events/hub.ts";
 import { Cgroups } from "../../vm/processes/cgroups.ts";
-import { runSidecar, type Sidecar } from "../../vm/run.ts";
+import { runSidecar, type Sidecar, type SidecarOptions } from "../../vm/run.ts";
 import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
 import { findProcessesOf, isAlive, signal } from "./processes.ts";
 import { programFile } from "./programs.ts";
@@ -126,7 +126,8 @@ export async function startSidecar(
     viewersLimits = {},
     eventsLimits = {},
     totalIntervalMs = 10_000,
-  }: {
+    ...others
+  }: Pick<SidecarOptions, "guestKinds" | "page"> & {
     folders?: SidecarFolders;
     log?: Log;
     now?: () => number;
@@ -150,6 +151,7 @@ export async function startSidecar(
       viewersLimits,
       eventsLimits,
       totalIntervalMs,
+      ...others,
     });
     return sidecar;
   };

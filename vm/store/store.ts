@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
+import type { KindFacts } from "../../shared/kinds.ts";
 import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
 import { BudgetTable } from "./budgets.ts";
@@ -65,16 +66,21 @@ export interface Store {
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
  * @param onChange is told each thread that has changed, before a surrounding transaction ends, {@link HOMELESS}, {@link CHANNELS}, and {@link SPOKEN}.
+ * @param kinds those beside the kinds that come with threadmux
  * @throws Error if it is of a version that this threadmux does not know, or damaged.
  */
-export function openStore(file: string, onChange: (key: string) => void = () => undefined): Store {
+export function openStore(
+  file: string,
+  onChange: (key: string) => void = () => undefined,
+  kinds: Readonly<Record<string, KindFacts>> = {},
+): Store {
   const db = new Database(file);
   try {
     const events = new EventTable(db);
     const channels = new ChannelTable(db, () => onChange(CHANNELS));
     return {
       events,
-      threads: new ThreadTable(db, onChange, events),
+      threads: new ThreadTable(db, onChange, events, kinds),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
       messages: new MessageTable(db, IN_THREADS),

@@ -1,14 +1,9 @@
 /** Threads: what they are, their status, where their program runs, where their log begins. */
 import * as z from "zod";
-import {
-  isOpen,
-  type ThreadStatus,
-  type ThreadType,
-  threadStatusSchema,
-  threadTypeSchema,
-} from "../../shared/api.ts";
+import { isOpen, type ThreadStatus, threadStatusSchema } from "../../shared/api.ts";
 import { type Follows, followsSchema } from "../../shared/follow/spec.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import { KINDS, type KindFacts, type ThreadType, threadTypeSchema } from "../../shared/kinds.ts";
 import { type Principal, parsePrincipal, printPrincipal, sourceSchema } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
 import type { EventTable } from "./events.ts";
@@ -18,6 +13,8 @@ export interface StoredThread {
   /** `reviewer-1760000000`: unique over all time, also after the thread is gone. */
   readonly name: string;
   readonly type: ThreadType;
+  /** There if the kind is none of those that come with threadmux. */
+  readonly facts?: KindFacts | undefined;
   /** Relative to `REPOS_DIR`, as shown. */
   readonly dir: string;
   /** Absolute, links resolved. */
@@ -178,15 +175,23 @@ export class ThreadTable {
   readonly #selectOne;
   readonly #selectAll;
   readonly #takeName;
+  readonly #kinds: Readonly<Record<string, KindFacts>>;
 
   /**
    * @param onChange is told each thread that has changed, before a surrounding transaction ends.
    * @param events gets what becomes of threads.
+   * @param kinds those beside the kinds that come with threadmux
    */
-  constructor(db: Database, onChange: (threadId: ThreadId) => void, events: EventTable) {
+  constructor(
+    db: Database,
+    onChange: (threadId: ThreadId) => void,
+    events: EventTable,
+    kinds: Readonly<Record<string, KindFacts>>,
+  ) {
     this.#db = db;
     this.#onChange = onChange;
     this.#events = events;
+    this.#kinds = kinds;
     this.#insert = db.prepare(INSERT);
     this.#update = db.prepare(UPDATE);
     this.#delete = db.prepare("DELETE FROM threads WHERE thread_id = ?");
@@ -230,7 +235,7 @@ export class ThreadTable {
       const { called = thread.type, ...row } = thread;
       const name = this.#newName(called, thread.createdAt);
       this.#insert.run({ ...row, name, createdBy, follows: textOf(thread.follows) });
-      this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
+      this.#threads.set(thread.threadId, this.#typed(rowSchema.parse(this.#selectOne.get(thread.threadId))));
       const { threadId, type: kind, dir, title } = thread;
       this.#events.addOwn(threadId, {
         type: "thread_created",
@@ -293,7 +298,18 @@ export class ThreadTable {
   #load(): void {
     this.#threads.clear();
     for (const thread of z.array(rowSchema).parse(this.#selectAll.all()))
-      this.#threads.set(thread.threadId, thread);
+      this.#threads.set(thread.threadId, this.#typed(thread));
+  }
+
+  /** @throws Error if this sidecar does not have the thread's kind */
+  #typed(thread: StoredThread): StoredThread {
+    if (Object.hasOwn(KINDS, thread.type)) return thread;
+    const facts = this.#kinds[thread.type];
+    if (!facts)
+      throw new Error(
+        `thread ${thread.threadId} is of the kind ${thread.type}, which this sidecar does not have`,
+      );
+    return { ...thread, facts };
   }
 }
 

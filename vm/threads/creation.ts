@@ -14,7 +14,7 @@ import type { Budgets } from "./budgets.ts";
 import { resolveDirectory } from "./directory.ts";
 import type { Homes } from "./homes.ts";
 import type { CreateRequest } from "./kinds/kind.ts";
-import type { Kinds } from "./kinds/kinds.ts";
+import { findKind, type Kinds } from "./kinds/kinds.ts";
 import { newMarker, sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
@@ -54,6 +54,7 @@ export class Creation {
       this.#options;
     const { freeDiskBytes, now, log, budgets } = this.#options;
     const { threadId, type, budget } = request;
+    const kind = findKind(kinds, type);
     const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(
@@ -76,8 +77,8 @@ export class Creation {
       homes.checkNew(threadId, request.home);
       this.#checkTmux();
       budgets.check(request);
-      await kinds[type].checkCreation(request);
-      kinds[type].checkRoom();
+      await kind.checkCreation(request);
+      kind.checkRoom();
       if (hasOwnSpace) userSpace.refuseKept(threadId);
       if (freeDiskBytes() < FULL_BYTES) throw diskFull();
       if (request.dryRun) return { tmuxSession: sessionName(threadId) };
@@ -88,11 +89,11 @@ export class Creation {
         if (hasOwnSpace) userSpace.make(threadId);
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() => {
-          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);
+          kind.store({ ...request, dir, path, title, createdAt: now(), marker }, request);
           budgets.store(threadId, budget);
           if (request.home !== undefined) homes.begin(threadId, request.home);
         });
-        await kinds[type].open(threads.getStored(threadId));
+        await kind.open(threads.getStored(threadId));
       } catch (error) {
         threads.remove(threadId);
         cgroups?.remove(marker);

@@ -1,5 +1,6 @@
 /** Finishes what has ended: once a dead pane's log is complete, its thread says that the program has ended. */
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { drain } from "../streams/drain.ts";
@@ -41,7 +42,7 @@ export class Finisher {
     const { store, tmux, files, kinds, log, now } = this.#options;
     const thread = store.threads.find(threadId);
     if (thread?.status !== "running" || thread.panePid !== pane.pid) return "done";
-    const kind = kinds[thread.type];
+    const kind = kindIn(kinds, thread.type);
     const end = kind.findEnd(thread);
     const isKnown = end !== undefined || pane.exitCode !== undefined || pane.signal !== undefined;
     if (!isKnown && !this.#isGivenUp(threadId)) {

@@ -1,6 +1,7 @@
 /** What is sent to threads. */
 import { isOpen } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { threadEnded } from "./ending.ts";
 import { InputLimit } from "./input-limit.ts";
@@ -34,7 +35,7 @@ export class Inputs {
     threads.getStored(threadId);
     return queue.run(threadId, async () => {
       const thread = threads.getStored(threadId);
-      const kind = kinds[thread.type];
+      const kind = kindIn(kinds, thread.type);
       const inputId = "inputId" in input ? input.inputId : undefined;
       if (inputId !== undefined && (await kind.hasTaken(thread, inputId)))
         return { isDuplicate: true, isHidden: false };

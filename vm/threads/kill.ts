@@ -3,6 +3,7 @@ import stripAnsi from "strip-ansi";
 import { isOpen, type KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -97,11 +98,12 @@ export async function killThread(
   threads.getStored(threadId);
   return queue.run(threadId, async () => {
     const thread = threads.getStored(threadId);
-    const kind = kinds[thread.type];
+    const kind = kindIn(kinds, thread.type);
     if (!isOpen(thread.status)) throw threadEnded(threadId, kind.whyNoInput(thread.status));
     const survivors = await programs.endTree(thread);
-    // The session's end would drop what tmux has not handed to the log yet.
-    await unlessAway(drain({ tmux, logs: files.logs }, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
+    // The session's end would drop what tmux has not handed to the log yet. A thread may have no session.
+    if (thread.paneId !== "")
+      await unlessAway(drain({ tmux, logs: files.logs }, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
     const summary = await summarize(options, thread);
     const ending =
       thread.status === "running"
@@ -115,9 +117,11 @@ export async function killThread(
   });
 }
 
-/** The last lines as tmux shows them; if tmux can't be asked, from the log without its escape sequences. */
+/** The last lines as tmux shows them; if tmux can't be asked, or has no such pane, from the log without its escape sequences. */
 async function summarize({ tmux, files }: KillOptions, thread: StoredThread): Promise<string> {
-  const shown = await unlessAway(tmux.screens.captureText(thread.paneId, SUMMARY_HISTORY_LINES));
+  const { paneId } = thread;
+  const shown =
+    paneId === "" ? undefined : await unlessAway(tmux.screens.captureText(paneId, SUMMARY_HISTORY_LINES));
   const text =
     shown ??
     stripAnsi(readLogTail(files.logs.path(thread.threadId), SUMMARY_LOG_BYTES)).replace(

@@ -1,6 +1,7 @@
 /** Brings database and tmux together: after each connection to tmux, and whenever sessions came or went. */
 import { isOpen } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -91,7 +92,7 @@ export class Reconciler {
     const { threadId, isMade, type } = thread;
     if (!isMade) {
       if (!creating.has(threadId)) await queue.run(threadId, () => this.#removeHalfMade(threadId));
-    } else if (kinds[type].isOutOfStep(thread, hasSession)) {
+    } else if (kindIn(kinds, type).isOutOfStep(thread, hasSession)) {
       await queue.run(threadId, () => this.#bringInStep(threadId));
     }
   }
@@ -103,7 +104,7 @@ export class Reconciler {
     const pane = panes.find(({ session }) => session === sessionName(threadId));
     const thread = store.threads.find(threadId);
     if (!thread || !isOpen(thread.status)) return;
-    const kind = kinds[thread.type];
+    const kind = kindIn(kinds, thread.type);
     if (kind.isOutOfStep(thread, pane !== undefined)) await kind.reconcile(thread, pane);
   }
 

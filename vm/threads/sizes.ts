@@ -1,5 +1,6 @@
 /** What threads take on disk: their logs, and what their kinds keep in files of their own. */
 import { isOpen } from "../../shared/api.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { diskBytesOf } from "../streams/disk.ts";
@@ -70,7 +71,8 @@ export class Sizes {
     const startedAt = performance.now();
     if (known?.run === run && (!isOpen(status) || startedAt < known.freshUntil)) return known.bytes;
     const { kinds, userSpace } = this.#options;
-    const bytes = (await kinds[type].diskBytes(threadId)) + (await diskBytesOf(userSpace.pathOf(threadId)));
+    const bytes =
+      (await kindIn(kinds, type).diskBytes(threadId)) + (await diskBytesOf(userSpace.pathOf(threadId)));
     const now = performance.now();
     const restMs = Math.max((now - startedAt) * REST_FACTOR, status === "running" ? 0 : REST_MS);
     this.#counted.set(marker, { bytes, freshUntil: now + restMs, run });

@@ -4,6 +4,7 @@ import { isOpen, type OutputReply, type ResizeRequest, type Thread } from "../..
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindIn } from "../../shared/kinds.ts";
 import type { Delivery } from "../../shared/ledger-api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { printPrincipal } from "../../shared/principal.ts";
@@ -72,7 +73,7 @@ export class Threads {
     const thread = this.getStored(threadId);
     const { status, processRunning, browser } = {
       ...ownStatus(thread),
-      ...this.#options.kinds[thread.type].describe(thread),
+      ...kindIn(this.#options.kinds, thread.type).describe(thread),
     };
     return { status, processRunning, ...(browser && { browser }) };
   }
@@ -86,7 +87,7 @@ export class Threads {
 
   /** Undefined: nothing is said in it. @throws AppError `not_found` */
   saidFaceOf(threadId: ThreadId): SaidFace | undefined {
-    return this.#options.kinds[this.getStored(threadId).type].said;
+    return kindIn(this.#options.kinds, this.getStored(threadId).type).said;
   }
 
   /** Removes a thread that is over, or that never became one, with everything that is kept of it. */
@@ -107,7 +108,7 @@ export class Threads {
     const thread = this.#getOpen(threadId);
     const { paneId, cols, rows } = thread;
     const screen = await whileItRuns(threadId, tmux.screens.capture(paneId, format));
-    const asks = await kinds[thread.type].asksForPaste(thread);
+    const asks = await kindIn(kinds, thread.type).asksForPaste(thread);
     const links = this.#linksOn(thread, screen.screen);
     return {
       ...screen,
@@ -180,7 +181,7 @@ export class Threads {
   #getOpen(threadId: ThreadId): StoredThread {
     const thread = this.getStored(threadId);
     const { type, status } = thread;
-    if (!isOpen(status)) throw threadEnded(threadId, this.#options.kinds[type].whyNoInput(status));
+    if (!isOpen(status)) throw threadEnded(threadId, kindIn(this.#options.kinds, type).whyNoInput(status));
     return thread;
   }
 
@@ -188,12 +189,13 @@ export class Threads {
     const { files, kinds, store, budgets } = this.#options;
     const { threadId, type, dir, command, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
-    const described = kinds[type].describe(thread);
+    const described = kindIn(kinds, type).describe(thread);
     const parentId = described.parentId ?? described.origin?.threadId;
     return {
       threadId,
       name: thread.name,
       type,
+      ...(thread.facts && { facts: thread.facts }),
       dir,
       command,
       title: thread.title === "" ? titleOf(dir, command) : thread.title,

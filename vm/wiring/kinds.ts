@@ -14,6 +14,7 @@ import { noteTitle } from "../agents/titles.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
 import { BrowserKind } from "../browser/browser-kind.ts";
 import { RoomKind } from "../rooms/room-kind.ts";
+import type { Kind } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
 import { Pasting } from "../threads/pasting.ts";
@@ -108,13 +109,24 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     if (event.type === "permission_response") memoryWriter.finishAll(); // a person may have let a write in
   });
   const browserKind = createBrowser(setting, storage, machine);
-  const terminal = createTerminal(setting, storage, machine);
   const roomKind = new RoomKind({ store, now, maxRooms, stateDir: folders.state });
-  const kinds = { terminal, agent: agentKind, browser: browserKind, room: roomKind };
+  const others = createOthers(setting, storage, machine);
+  const kinds: Kinds = { ...others, agent: agentKind, browser: browserKind, room: roomKind };
   return {
     ...{ kinds, roomKind, queue, agentKind, browserKind, agentThreads, endedThreads },
     ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToEvents },
   };
+}
+
+/** The kinds that nobody has to know by name. */
+function createOthers(setting: Setting, storage: Storage, machine: Machine): Pick<Kinds, "terminal"> {
+  const { guestKinds, log, now } = setting;
+  const { store, files } = storage;
+  const guests = Object.entries(guestKinds).map(([type, kind]): [string, Kind] => [
+    type,
+    kind.make({ store, files, log, now }),
+  ]);
+  return { ...Object.fromEntries(guests), terminal: createTerminal(setting, storage, machine) };
 }
 
 function createBrowser(

@@ -4,6 +4,7 @@ import type { Log } from "../../shared/log.ts";
 import type { VmConfig } from "../config.ts";
 import type { ViewersLimits } from "../console/viewers.ts";
 import type { HubOptions } from "../events/hub.ts";
+import type { GuestKind } from "../threads/kinds/kinds.ts";
 
 export interface Setting {
   config: VmConfig;
@@ -25,6 +26,8 @@ export interface Setting {
   ownPrograms: string;
   /** The folder of the console's page. */
   page: string;
+  /** The kinds of threads beside those that come with threadmux, by type. */
+  guestKinds: Readonly<Record<string, GuestKind>>;
   viewersLimits: Partial<ViewersLimits>;
   eventsLimits: Pick<HubOptions, "lookMs" | "maxReaders">;
   /** False if the file system can't give back the start of a file. */

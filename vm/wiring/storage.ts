@@ -36,7 +36,7 @@ export interface Storage {
 }
 
 /** @throws Error in words for a person if a folder, the lock or the database can't be had. */
-export function openStorage({ config, log, now, releasers, indexer }: Setting): Storage {
+export function openStorage({ config, log, now, releasers, indexer, guestKinds }: Setting): Storage {
   const { stateDir, threadEnv, worktreeSetup: setup } = config;
   makeStateDir(stateDir);
   const reposDir = makeReposDir(config.reposDir, stateDir);
@@ -49,7 +49,8 @@ export function openStorage({ config, log, now, releasers, indexer }: Setting): 
   const files = new ThreadFiles(stateDir);
   const logWatch = new LogWatch(paths.logs, log);
   releasers.add("log watch", () => logWatch.close());
-  const store = openStore(paths.database, (threadId) => logWatch.notify(threadId));
+  const guestFacts = Object.fromEntries(Object.entries(guestKinds).map(([type, { facts }]) => [type, facts]));
+  const store = openStore(paths.database, (threadId) => logWatch.notify(threadId), guestFacts);
   releasers.add("database", () => store.close());
   store.events.beginAt(now());
   const folders = new AgentFolders(stateDir);

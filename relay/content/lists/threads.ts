@@ -72,12 +72,12 @@ export function restLine(hidden: number): string[] {
  * @param depth how many threads it stands below
  */
 export function listLine(thread: Thread, now: number, depth = 0): string {
-  const { threadId, number, type, title, status } = thread;
+  const { threadId, number, title, status } = thread;
   // Discord shows no name of a thread that was archived long ago.
   const name = isOpen(status) ? `<#${threadId}>` : inline(clipEnd(title, MAX_RAW), MAX_TITLE);
   // Em spaces: Markdown takes plain ones at the head of a line away.
   const below = depth === 0 ? "" : `${"\u2003".repeat(depth - 1)}└ `;
-  const icon = title.startsWith(threadIcon(type)) ? "" : `${threadIcon(type)} `;
+  const icon = title.startsWith(threadIcon(thread)) ? "" : `${threadIcon(thread)} `;
   const head = `${below}${icon}${number === null ? "" : `**#${number}** `}${name}`;
   const since = findRest(thread);
   const ago = since === undefined ? "" : ` · ${formatAge(Date.parse(since), now)}`;
@@ -104,7 +104,7 @@ export function statusText(
   const stopped = paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`;
   const taken = formatUse(thread.budget);
   const budget = taken === "" ? "" : `\n⚖️ ${taken}`;
-  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${kind} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}${budget}`;
+  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(thread)} ${kind} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}${budget}`;
 }
 
 function titleText(title: string): string {
@@ -142,14 +142,12 @@ function formatAge(at: number, now: number): string {
 }
 
 /** A thread in the list of those that a person may choose. */
-export function threadChoice({ threadId, type, number, title, status }: Thread): {
-  name: string;
-  value: string;
-} {
+export function threadChoice(thread: Thread): { name: string; value: string } {
+  const { threadId, number, title, status } = thread;
   const label = number === null ? "" : `#${number} · `;
   const state = status === "running" ? "" : ` · ${status}`;
   const room = MAX_CHOICE - label.length - state.length;
-  const text = writeOutLine(clipEnd(title, MAX_RAW)) || `${threadIcon(type)} ${threadId}`;
+  const text = writeOutLine(clipEnd(title, MAX_RAW)) || `${threadIcon(thread)} ${threadId}`;
   return { name: `${label}${clipEnd(text, room)}${state}`, value: threadId };
 }
 

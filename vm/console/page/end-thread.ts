@@ -1,10 +1,12 @@
 /** Asks whether a thread is to be ended, and ends it. */
 import type { Thread } from "../../../shared/api.ts";
+import { kindIn } from "../../../shared/kinds.ts";
 import { ApiError, endThread } from "./api.ts";
 import { errorText, find } from "./dom.ts";
-import { CONSOLE_KINDS } from "./kinds/kinds.ts";
+import type { ConsoleKinds } from "./kinds/kinds.ts";
 
 export interface EndOptions {
+  kinds: ConsoleKinds;
   onEnded: () => void;
   onSignedOut: () => void;
 }
@@ -29,7 +31,8 @@ export class EndThread {
     find("#end-question").textContent = `End ${number === null ? title : `#${number} ${title}`}?`;
     const also =
       below === 0 ? "" : ` So ${below === 1 ? "does the thread" : `do ${below} threads`} below it.`;
-    find("#end-what").textContent = `${CONSOLE_KINDS[type].ends}${also} What it has said stays.`;
+    find("#end-what").textContent =
+      `${kindIn(this.#options.kinds, type).ends}${also} What it has said stays.`;
     this.#dialog.showModal();
     find("#end-not").focus();
   }

@@ -1,11 +1,11 @@
 /** The form that makes a thread. */
 import type { CreateRequest } from "../../../shared/api.ts";
-import { KINDS, type ThreadType } from "../../../shared/kinds.ts";
+import { kindIn, type ThreadType } from "../../../shared/kinds.ts";
 import { ApiError, createThread, getThread, listDirs } from "./api.ts";
 import { errorText, find, isSendKey, isTouched, make } from "./dom.ts";
 import { EngineFields } from "./engine-fields.ts";
 import type { Making } from "./kinds/kind.ts";
-import { CONSOLE_KINDS } from "./kinds/kinds.ts";
+import type { ConsoleKinds } from "./kinds/kinds.ts";
 import { newId } from "./new-id.ts";
 
 /** A completion is asked for once nobody has typed for so long. */
@@ -15,6 +15,7 @@ const ID_BYTES = 5;
 const UNSURE = "It may have begun: press Start again, it begins once.";
 
 export interface NewThreadOptions {
+  kinds: ConsoleKinds;
   onMade: (threadId: string) => void;
   onCancel: () => void;
   onSignedOut: () => void;
@@ -37,7 +38,7 @@ export class NewThread {
   constructor(options: NewThreadOptions) {
     this.#options = options;
     this.#engines = new EngineFields(options.onSignedOut);
-    find("#make-kinds").append(...choices());
+    find("#make-kinds").append(...choices(options.kinds));
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
@@ -67,13 +68,17 @@ export class NewThread {
     return new FormData(this.#form).get("type") as ThreadType; // its radio buttons are kinds
   }
 
+  get #making(): Making {
+    return makingOf(this.#options.kinds, this.#type);
+  }
+
   /** The field with the chosen kind's command. */
   get #words(): HTMLInputElement | HTMLTextAreaElement {
-    return makingOf(this.#type).isAddress ? this.#address : this.#command;
+    return this.#making.isAddress ? this.#address : this.#command;
   }
 
   #showKind(): void {
-    const { commandLabel, isAddress, hasDirectory, hasWorktree, hasEngine } = makingOf(this.#type);
+    const { commandLabel, isAddress, hasDirectory, hasWorktree, hasEngine } = this.#making;
     show("#make-dir", hasDirectory);
     show("#make-command", !isAddress);
     show("#make-address", isAddress);
@@ -101,7 +106,7 @@ export class NewThread {
 
   #wanted(threadId: string): CreateRequest {
     const type = this.#type;
-    const { hasDirectory, hasWorktree, hasEngine } = makingOf(type);
+    const { hasDirectory, hasWorktree, hasEngine } = this.#making;
     const isAlone = hasWorktree && find<HTMLInputElement>("#make-worktree").checked;
     const agent = {
       ...(hasEngine && this.#engines.chosen()),
@@ -161,19 +166,19 @@ export class NewThread {
   }
 }
 
-function makingOf(type: ThreadType): Making {
-  const { making } = CONSOLE_KINDS[type];
+function makingOf(kinds: ConsoleKinds, type: ThreadType): Making {
+  const { making } = kindIn(kinds, type);
   if (!making) throw new Error(`the form makes no ${type}`);
   return making;
 }
 
 /** A radio button for each kind that the form makes; the first one is chosen. */
-function choices(): HTMLLabelElement[] {
-  const types = (Object.keys(KINDS) as ThreadType[]).filter((type) => CONSOLE_KINDS[type].making);
+function choices(kinds: ConsoleKinds): HTMLLabelElement[] {
+  const types = Object.entries(kinds).flatMap(([type, { making }]) => (making ? [type] : []));
   return types.map((type, at) => {
     const radio = make("input");
     Object.assign(radio, { type: "radio", name: "type", value: type, checked: at === 0 });
-    return make("label", "", [radio, ` ${makingOf(type).choice}`]);
+    return make("label", "", [radio, ` ${makingOf(kinds, type).choice}`]);
   });
 }
 

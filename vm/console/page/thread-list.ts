@@ -4,11 +4,12 @@ import type { LastWords, Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
 import type { ChannelRow } from "../../../shared/channel-api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import { kindIn } from "../../../shared/kinds.ts";
 import { type Placed, threadTree } from "../../../shared/thread-tree.ts";
 import { drawChannel, drawElsewhere } from "./channel-head.ts";
 import { byChannel } from "./channels.ts";
 import { find, make } from "./dom.ts";
-import { CONSOLE_KINDS } from "./kinds/kinds.ts";
+import type { ConsoleKinds } from "./kinds/kinds.ts";
 import { knownPeople, learnThreads, shortName } from "./people.ts";
 import { findMatch, type Match } from "./search.ts";
 
@@ -19,6 +20,7 @@ const NO_THREAD = "No thread is open. New makes one, as /terminal and /agent do 
 type FindMatch = (thread: Thread) => Match | undefined;
 
 export interface ThreadListsOptions {
+  kinds: ConsoleKinds;
   /** Of the thread that is being looked at. */
   current: () => string | undefined;
   onChoose: (threadId: string) => void;
@@ -124,7 +126,8 @@ export class ThreadLists {
   }
 
   #drawItems(tree: readonly Placed<Thread>[], match: FindMatch): HTMLLIElement[] {
-    const options = { current: this.#options.current(), onChoose: this.#options.onChoose };
+    const { kinds, onChoose } = this.#options;
+    const options = { kinds, current: this.#options.current(), onChoose };
     return tree.map(({ thread, depth }) => {
       const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
         drawThread(thread, options, match(thread)?.line),
@@ -153,6 +156,7 @@ export function countChildren(
 }
 
 interface DrawOptions {
+  kinds: ConsoleKinds;
   current: string | undefined;
   onChoose: (threadId: string) => void;
 }
@@ -160,7 +164,7 @@ interface DrawOptions {
 /** @param line that it printed, for which a search found it */
 function drawThread(
   thread: Thread,
-  { current, onChoose }: DrawOptions,
+  { kinds, current, onChoose }: DrawOptions,
   line: string | undefined,
 ): HTMLElement {
   const { threadId, title, number, command, type } = thread;
@@ -169,7 +173,7 @@ function drawThread(
   const isAsked = thread.status === "waiting";
   const button = make("button", "", [
     make("span", "name", [...name, ...(isAsked ? [make("span", "badge", ["asks you"])] : [])]),
-    ...(CONSOLE_KINDS[type].hasConversation
+    ...(kindIn(kinds, type).hasConversation
       ? []
       : [make("span", "id", [shortName(thread)]), make("span", "command", [command])]),
     make("span", "about", [aboutText(thread)]),

@@ -1,11 +1,13 @@
 /** A thread's name, and an agent's mode and model: shown, and changed where a person has changed them. */
 import { findEngine } from "../../../shared/agent/engines/engines.ts";
 import type { Thread } from "../../../shared/api.ts";
+import { kindIn } from "../../../shared/kinds.ts";
 import { ApiError, setMode, setModel, setTitle } from "./api.ts";
 import { errorText, find, make } from "./dom.ts";
-import { CONSOLE_KINDS } from "./kinds/kinds.ts";
+import type { ConsoleKinds } from "./kinds/kinds.ts";
 
 export interface SettingsOptions {
+  kinds: ConsoleKinds;
   onSaved: () => void;
   onSignedOut: () => void;
 }
@@ -37,7 +39,7 @@ export class ThreadSettings {
     const asItIs = make("option", "", ["as it is"]);
     asItIs.value = "";
     this.#mode.replaceChildren(asItIs, ...modes.map((mode) => make("option", "", [mode])));
-    find("#settings-agent").hidden = !CONSOLE_KINDS[thread.type].hasConversation;
+    find("#settings-agent").hidden = !kindIn(this.#options.kinds, thread.type).hasConversation;
     this.#dialog.showModal();
     this.#title.select();
   }

@@ -1,6 +1,6 @@
 /**
  * What a kind of thread (a terminal, an agent) does in its own way. All other code treats threads alike: it asks
- * `kinds[thread.type]` and never looks at the type itself.
+ * `kindIn(kinds, thread.type)` and never looks at the type itself.
  *
  * Every thread has a row, a session in tmux, a log and a queue. What else a kind has (turns, files, a conversation) is
  * its own: it keeps it, brings it in step with the world after a restart, and tells of it in {@link Kind.describe}.
