@@ -101,7 +101,8 @@ test("a thread is there for scripts, in its fields, and git and the turn's chang
 });
 
 test("more than one look may copy is copied by those that follow", async () => {
-  await open("long", "shop", [done]);
+  repository("long");
+  await open("long", "long", [done]);
   const place = await untilTold("long", "idle");
   const source = join(sidecar.stateDir, "threads", "long", "transcript.md");
   appendFileSync(source, `${"x".repeat(99_999)}\n`.repeat(60));

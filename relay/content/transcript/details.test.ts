@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventBody, ThreadEvent } from "../../../shared/agent/events.ts";
-import { plainSections, renderSections, stepSections } from "./details.ts";
+import { modelLine, plainSections, renderSections, stepSections } from "./details.ts";
 
 function numbered(...bodies: EventBody[]): ThreadEvent[] {
   const ts = "2026-01-01T00:00:00.000Z";
@@ -44,4 +44,12 @@ test("however many steps there are, a message fits, counts what it leaves out, a
   }
   const many = stepSections(numbered(call("a", "A", { content: "x".repeat(100) }), call("b", "B", {})), 1, 3);
   expect(plainSections(many, 50)).toMatch(/## … and 1 more\n$/);
+});
+
+test("a turn without a call of the model names none; those that it had are counted", () => {
+  expect(modelLine(numbered(call("c1", "Bash ls", {})))).toBe("");
+  const usage = { inputTokens: 1_200, outputTokens: 30, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const end = { type: "step_end", turnId: "t", model: "m-1", usage } as unknown as EventBody;
+  expect(modelLine(numbered(end))).toContain("1 call of the model");
+  expect(modelLine(numbered(end, end))).toMatch(/m-1.*2 calls of the model.*60 out/);
 });

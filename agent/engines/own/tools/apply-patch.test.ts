@@ -116,6 +116,18 @@ test("blanks at the end of a line and CRLF do not keep a hunk from its place, an
   expect(get("a")).toBe("again\n");
 });
 
+test("the last line has no end if it had none, and one that comes to stand there has none", async () => {
+  put("a", "one\ntwo");
+  await update("@@", " one", "-two", "+2");
+  expect(get("a")).toBe("one\n2");
+  put("a", "one\r\ntwo");
+  await update("@@", " one", "-two");
+  expect(get("a")).toBe("one");
+  put("a", "one\n");
+  await update("@@", "-one", "+1");
+  expect(get("a")).toBe("1\n");
+});
+
 test("if one file can't be changed none is", async () => {
   put("a", "one\n");
   put("b", "two\n");
