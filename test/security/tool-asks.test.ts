@@ -85,7 +85,7 @@ beforeAll(async () => {
   const file = join(path, "mcp.json");
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   writeFileSync(file, JSON.stringify({ mcpServers: { threadmux: { url } } }));
-  const found = await findMcpTools(file, unaskedTools("threadmux"));
+  const found = await findMcpTools({ file, allowed: unaskedTools("threadmux") });
   remove();
   expect(found.problems).toEqual([]);
   own = new Map(found.tools.map((tool) => [tool.name, tool]));

@@ -34,7 +34,7 @@ function listOf(bin: string, more: Partial<ConstructorParameters<typeof EngineLi
   const clock = { now: 1_000_000 };
   const list = new EngineList({
     ...{ settings: SETTINGS, ownPrograms: "/own", threadDirs: [join(folder.path, "repos")] },
-    ...{ threadEnv: { PATH: bin }, now: () => clock.now },
+    ...{ threadEnv: { PATH: bin }, stateDir: join(folder.path, "state"), now: () => clock.now },
     ...more,
   });
   const claude = async () => {
@@ -75,6 +75,22 @@ test("one that is not there, too old or not signed in is not offered, and says w
   expect(engineChoices(await out.list.list()).map(({ value }) => value)).toEqual(["demo"]);
   const well = listOf(machine().bin);
   expect(engineChoices(await well.list.list()).map(({ value }) => value)).toEqual(["claude", "demo"]);
+});
+
+test("our own agent is signed in by the key of a person's own provider too, whatever else is wrong with files", async () => {
+  const stateDir = join(folder.path, "with-providers");
+  mkdirSync(join(stateDir, "providers"), { recursive: true });
+  const put = (name: string, text: string) => writeFileSync(join(stateDir, "providers", name), text);
+  put("mine.json", JSON.stringify({ key: "MINE_API_KEY", address: "MINE_BASE_URL" }));
+  put("broken.json", "{");
+  put("odd.json", JSON.stringify({ key: 7 }));
+  const isSignedIn = async (env: Record<string, string>) => {
+    const { list } = listOf(machine().bin, { stateDir, threadEnv: env });
+    return (await list.list()).find(({ name }) => name === "own")?.programs[0]?.isSignedIn;
+  };
+  expect(await isSignedIn({})).toBe(false);
+  expect(await isSignedIn({ MINE_API_KEY: "k" })).toBe(true);
+  expect(await isSignedIn({ MINE_BASE_URL: "http://127.0.0.1:1/v1" })).toBe(true);
 });
 
 test("each agent that acp knows tells its version and its sign-in, and what to type", async () => {

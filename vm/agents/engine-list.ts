@@ -4,6 +4,7 @@ import { abilitiesOf } from "../../shared/agent/engines/abilities.ts";
 import type { KnownProgram, SignIn } from "../../shared/agent/engines/declaration.ts";
 import { ENGINE_NAMES, ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import type { ParamName } from "../../shared/agent/params.ts";
+import { findProviderKeys } from "../../shared/agent/provider-files.ts";
 import type { EngineProgramState, EngineState } from "../../shared/engines-api.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -22,6 +23,8 @@ export interface EngineListOptions {
   ownPrograms: string;
   /** The environment of the threads' programs. */
   threadEnv: Readonly<Record<string, string>>;
+  /** Files of providers lie there. */
+  stateDir: string;
   /** Programs that lie in these folders are not run: agents write there. */
   threadDirs: readonly string[];
   now: () => number;
@@ -74,7 +77,9 @@ export class EngineList {
   }
 
   async #own(name: EngineName, signIn: SignIn | undefined): Promise<EngineProgramState> {
-    const isSignedIn = signIn && (await findSignedIn(undefined, signIn, this.#options.threadEnv));
+    const { threadEnv, stateDir } = this.#options;
+    const keys = [...(signIn?.keys ?? []), ...findProviderKeys(stateDir)];
+    const isSignedIn = signIn && (await findSignedIn(undefined, { ...signIn, keys }, threadEnv));
     return {
       ...{ name, isInstalled: true, path: null, version: VERSION, problem: null, install: null },
       ...{ isSignedIn: isSignedIn ?? null, signIn: signIn?.how ?? null },

@@ -147,7 +147,8 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
 
 function createEngines({ config, ownPrograms, now }: Setting, { reposDir, stateDir }: Storage): EngineList {
   const { agent: settings, threadEnv } = config;
-  return new EngineList({ settings, ownPrograms, threadEnv, threadDirs: [reposDir, stateDir], now });
+  const threadDirs = [reposDir, stateDir];
+  return new EngineList({ settings, ownPrograms, threadEnv, stateDir, threadDirs, now });
 }
 
 function createMcp({

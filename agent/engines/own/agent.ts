@@ -19,6 +19,7 @@ import type { Providers } from "./provider.ts";
 import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
 import { systemPrompt } from "./system-prompt.ts";
+import { Toolbox } from "./toolbox.ts";
 import type { makeTools, ToolSet } from "./tools/tool-set.ts";
 import type { Where } from "./tools/where.ts";
 
@@ -72,7 +73,9 @@ export class Agent {
       const told = tasks.map(({ taskId, title }) => ({ taskId, title }));
       output.say({ events: [{ type: "background_update", tasks: told }] });
     });
-    const tools = [...this.#tools.tools, ...mcp.tools, ...(result ? [result.tool] : [])];
+    const { mcpConfigFile: file, allowedTools: allowed } = start.config.launch;
+    const parts = { own: this.#tools.tools, servers: { file, allowed }, mcp, result: result?.tool };
+    const tools = new Toolbox(parts, output);
     const modeId = () => choice.modeId;
     const calls = new Calls({
       ...{ history, output, pictures, requests, tools, where, env: commandEnv, modeId },
@@ -88,6 +91,7 @@ export class Agent {
     const compacting = new Compaction(history, output, answers, params.maxInputTokens);
     this.#loop = new Loop({
       ...{ start, history, output, mailbox: this.#mailbox, requests, choice, calls, answers, compacting },
+      tools,
       result,
     });
   }

@@ -27,7 +27,7 @@ export interface AnswerOptions {
   calls: Calls;
   env: Env;
   system: string;
-  tools: readonly ToolSpec[];
+  tools: { readonly all: readonly ToolSpec[] };
   params: Params;
   readImage: (uri: string) => Buffer | undefined;
   /** Of the process's ids. */
@@ -119,7 +119,7 @@ export class Answers {
   #lookAt({ provider, by }: Chosen, reply: Answer): EventBody[] {
     if (!provider.isLocal) return [];
     const { history, tools } = this.#options;
-    return this.#local.look(by, reply, reply, tools).filter(({ title }) => !history.notices.has(title));
+    return this.#local.look(by, reply, reply, tools.all).filter(({ title }) => !history.notices.has(title));
   }
 
   async #tryAll(chosen: Chosen, stepId: string, asked: Asked): Promise<Answer | Fault | Stopped> {
@@ -155,7 +155,8 @@ export class Answers {
     messageId: string,
     { kind, hint, signal }: Asked,
   ): Promise<Answer> {
-    const { history, output, system, tools, params, readImage } = this.#options;
+    const { history, output, system, params, readImage } = this.#options;
+    const tools = this.#options.tools.all;
     const { isLocal, messages: mapping, options } = chosen.provider;
     const summarise = hint ? `${SUMMARISE} Keep above all: ${hint}` : SUMMARISE;
     const last = kind === "compact" ? summarise : undefined;

@@ -12,6 +12,7 @@ import { Output } from "./output.ts";
 import { Pictures } from "./pictures.ts";
 import { Providers } from "./provider.ts";
 import { Requests } from "./requests.ts";
+import { Toolbox } from "./toolbox.ts";
 import { makeTools } from "./tools/tool-set.ts";
 
 const folder = makeFolder();
@@ -51,9 +52,15 @@ function restart() {
   const said: string[] = [];
   const output = new Output(history, (bytes) => said.push(bytes.toString()));
   const where = { dir: folder.path, reads: [], closed: [] };
-  const tools = makeTools();
+  const tools = new Toolbox(
+    {
+      ...{ own: makeTools().tools, servers: { file: undefined, allowed: [] }, result: undefined },
+      mcp: { tools: [], missing: [], problems: [] },
+    },
+    output,
+  );
   const calls = new Calls({
-    ...{ history, output, requests: new Requests("r"), tools: tools.tools, where, env: {} },
+    ...{ history, output, requests: new Requests("r"), tools, where, env: {} },
     pictures: new Pictures(() => undefined),
     modeId: () => "default",
   });

@@ -12,6 +12,7 @@ import type { Pictures } from "./pictures.ts";
 import type { Request, Verdict } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
 import { endOf, failed, isBare, pathIn, runTool, stateOf, titleOf } from "./told-calls.ts";
+import type { Toolbox } from "./toolbox.ts";
 import type { AnyTool, FileChange, ToolCall } from "./tools/tool.ts";
 import type { Where } from "./tools/where.ts";
 
@@ -20,7 +21,7 @@ export interface CallsOptions {
   output: Output;
   pictures: Pictures;
   requests: Requests;
-  tools: readonly AnyTool[];
+  tools: Pick<Toolbox, "find" | "names">;
   where: Where;
   /** Of commands. */
   env: Env;
@@ -37,13 +38,11 @@ const UNSEEN: readonly ToolKind[] = ["search", "think"];
 
 export class Calls {
   readonly #options: CallsOptions;
-  readonly #tools: ReadonlyMap<string, AnyTool>;
   readonly #asks: CallAsks;
 
   constructor(options: CallsOptions) {
     this.#options = options;
     this.#asks = new CallAsks(options);
-    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
   }
 
   /** What the transcript tells of a call that the model makes, with its ask if it has one. */
@@ -121,7 +120,10 @@ export class Calls {
   }
 
   #left() {
-    return this.#options.history.openCalls.map((call) => ({ call, tool: this.#tools.get(call.name) }));
+    return this.#options.history.openCalls.map((call) => ({
+      call,
+      tool: this.#options.tools.find(call.name),
+    }));
   }
 
   /** In their order; one that waits for a person lets the others go first. */
@@ -279,9 +281,10 @@ export class Calls {
     input: unknown,
     problem: string | undefined,
   ): { tool: AnyTool; call: ToolCall } | { problem: string } {
-    const tool = this.#tools.get(name);
-    const names = [...this.#tools.keys()].join(", ");
-    if (!tool) return { problem: `There is no tool ${JSON.stringify(name)}. There are: ${names}.` };
+    const { tools } = this.#options;
+    const tool = tools.find(name);
+    if (!tool)
+      return { problem: `There is no tool ${JSON.stringify(name)}. There are: ${tools.names.join(", ")}.` };
     if (problem !== undefined) return { problem: `The call could not be read: ${problem}` };
     const call = tool.call(input);
     if ("problem" in call) return call;

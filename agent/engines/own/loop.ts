@@ -15,6 +15,7 @@ import type { Output } from "./output.ts";
 import { ASK_FOR_OUTPUT, findResult, type OutputTool } from "./output-tool.ts";
 import type { Start } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
+import type { Toolbox } from "./toolbox.ts";
 import { Turn } from "./turn.ts";
 
 export interface LoopOptions {
@@ -27,6 +28,7 @@ export interface LoopOptions {
   calls: Calls;
   answers: Answers;
   compacting: Compaction;
+  tools: Pick<Toolbox, "look">;
   /** The tool that takes the result; undefined if the thread has no `outputSchema`. */
   result: OutputTool | undefined;
 }
@@ -161,12 +163,13 @@ export class Loop {
   }
 
   async #answer(turn: Turn): Promise<void> {
-    const { choice, compacting, answers } = this.#options;
+    const { choice, compacting, answers, tools } = this.#options;
     const { news } = turn;
     turn.news = undefined;
     const chosen = choice.find();
     if ("problem" in chosen) return this.#endTurn(turn, "error", chosen.problem);
     if (compacting.isDue) await compacting.run("auto", { chosen, turn });
+    await tools.look(turn.signal);
     if (turn.signal.aborted) return;
     const asked = { kind: "chat" as const, title: "Calling LLM", news, signal: turn.signal };
     const answered = await answers.next(chosen, asked, (price, usage) => turn.spend(price, usage));

@@ -39,7 +39,7 @@ async function run(): Promise<void> {
   const { outputSchema } = config.agent;
   const { mcpConfigFile, allowedTools } = config.launch;
   const [mcp, output] = await Promise.all([
-    findMcpTools(mcpConfigFile, allowedTools),
+    findMcpTools({ file: mcpConfigFile, allowed: allowedTools }),
     outputSchema && outputTool(outputSchema),
   ]);
   const providers = new Providers(start.providers);

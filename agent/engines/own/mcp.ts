@@ -56,24 +56,42 @@ const MAX_IMAGES = 4;
 /** In base64, of one image. */
 const MAX_IMAGE_CHARACTERS = 5_000_000;
 
+/** The servers of a thread, and what of them needs no ask. */
+export interface McpServers {
+  /** The file that names them; undefined if there are none. */
+  file: string | undefined;
+  /** The tools, or whole servers (`mcp__threadmux`), that are not asked about. */
+  allowed: readonly string[];
+}
+
 export interface McpTools {
   tools: AnyTool[];
-  /** A sentence for people about each server that did not answer. */
+  /** Names of the servers that did not answer. */
+  missing: string[];
+  /** A sentence for people about each of those. */
   problems: string[];
 }
 
-/** @param allowed the tools, or whole servers (`mcp__threadmux`), that are not asked about */
-export async function findMcpTools(file: string | undefined, allowed: readonly string[]): Promise<McpTools> {
-  const servers =
-    file === undefined ? {} : configSchema.parse(JSON.parse(readFileSync(file, "utf8"))).mcpServers;
-  const found: McpTools = { tools: [], problems: [] };
-  for (const [name, server] of Object.entries(servers)) {
+/** @param only asks the servers of these names; left out, all. */
+export async function findMcpTools(
+  { file, allowed }: McpServers,
+  { only, signal }: { only?: readonly string[]; signal?: AbortSignal } = {},
+): Promise<McpTools> {
+  const found: McpTools = { tools: [], missing: [], problems: [] };
+  if (file === undefined) return found;
+  const { mcpServers } = configSchema.parse(JSON.parse(readFileSync(file, "utf8")));
+  for (const [name, server] of Object.entries(mcpServers)) {
+    if (only && !only.includes(name)) continue;
+    const late = AbortSignal.timeout(LIST_MS);
     try {
-      const listed = await post(server, "tools/list", {}, AbortSignal.timeout(LIST_MS));
+      const listed = await post(server, "tools/list", {}, signal ? AbortSignal.any([signal, late]) : late);
       const { tools } = listSchema.parse(listed);
       found.tools.push(...tools.map((tool) => toolOf(name, server, tool, allowed)));
     } catch (error) {
-      found.problems.push(`The tools of ${name} are not there: ${errorText(error)}`);
+      found.missing.push(name);
+      found.problems.push(
+        `The tools of ${name} are not there: ${errorText(error)}. They are looked for again before each call of the model.`,
+      );
     }
   }
   return found;

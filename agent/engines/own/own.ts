@@ -6,10 +6,10 @@
 import { mkdirSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { THREAD_FILES, threadPath } from "../../../shared/agent/paths.ts";
+import { readProviderFiles } from "../../../shared/agent/provider-files.ts";
 import type { Engine, LaunchPlan, LaunchRequest, Needs } from "../../engine.ts";
 import { broughtBy, findInstructions, instructionText } from "./instructions.ts";
 import type { Start } from "./protocol.ts";
-import { readProviderFiles } from "./provider-files.ts";
 import { lookAtTranscript } from "./read-history.ts";
 import { OwnSession } from "./session.ts";
 import { ripgrepFolder } from "./tools/ripgrep.ts";

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { opFields } from "../../../shared/agent/ops.ts";
+import { providerFileSchema } from "../../../shared/agent/provider-files.ts";
 import { TOOL_KINDS } from "../../../shared/agent/values.ts";
 import { sourceSchema } from "../../../shared/principal.ts";
-import { providerFileSchema } from "./provider-files.ts";
 
 const str = z.string();
 const int = z.number().int();

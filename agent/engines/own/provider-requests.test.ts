@@ -128,7 +128,7 @@ async function requestOf(provider: string, params: object, line: ToOwn): Promise
     return `${JSON.stringify({ ...event, ...place })}\n`;
   });
   writeFileSync(threadPath(thread, "transcript"), lines.join(""));
-  const config = { dir: "/work", agent: { engine: "own", params } };
+  const config = { dir: "/work", agent: { engine: "own", params }, launch: { allowedTools: [] } };
   const start = {
     ...{ generation: 2, sessionId: "0123456789", resumed: true, reseeded: false, takesUp: false },
     ...{ modeId: "default", model, rules: [], instructions: "Be kind.", config },
@@ -141,7 +141,7 @@ async function requestOf(provider: string, params: object, line: ToOwn): Promise
     },
     makeTools: () => tools,
     where: findWhere(folder.path, [], undefined, undefined),
-    mcp: { tools: [], problems: [] },
+    mcp: { tools: [], missing: [], problems: [] },
     readImage: (uri) => (uri === "there.png" ? Buffer.from("a picture") : undefined),
     write: () => {},
     exit: () => {},

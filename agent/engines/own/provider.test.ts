@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readProviderFiles } from "../../../shared/agent/provider-files.ts";
 import { makeFolder } from "../../../test/support/folders.ts";
 import { Providers, parseProvider } from "./provider.ts";
-import { readProviderFiles } from "./provider-files.ts";
 import { chooseModel, openModel } from "./providers.ts";
 
 type Json = Record<string, unknown>;
@@ -120,6 +120,24 @@ describe("a person's own", () => {
     await expect(openModel(chosen, {})).rejects.toThrow("There is no key for Groq. Set GROQ_API_KEY");
     expect(await openModel(chosen, { GROQ_API_KEY: "k" })).toMatchObject({ modelId: "llama" });
     expect(providers.keys).toContain("GROQ_API_KEY");
+  });
+
+  test("is refused by the form that makes no message which the AI SDK takes", () => {
+    for (const name of OURS) {
+      const { messages, ...rest } = read(name) as { messages: Record<string, Json> } & Json;
+      put("mine.json", { ...rest, messages });
+      expect(found().get("mine").title, name).toBe(rest["title"]);
+      for (const [form, said] of Object.entries(messages)) {
+        const of = said?.["role"] === undefined ? "type" : "role";
+        if (typeof said?.[of] !== "string") continue;
+        put("mine.json", { ...rest, messages: { ...messages, [form]: { ...said, [of]: "odd" } } });
+        expect(() => found().get("mine"), `${name} ${form}`).toThrow(
+          new RegExp(
+            `^STATE_DIR/providers/mine.json: messages.${form} makes what the AI SDK does not take: .*"odd"`,
+          ),
+        );
+      }
+    }
   });
 
   test("stands before ours of the same name", () => {

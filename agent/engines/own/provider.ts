@@ -3,8 +3,9 @@
  * messages are made of the transcript. A person's own files stand beside ours, and before one of ours of the same name.
  */
 import * as z from "zod";
+import type { ProviderFile } from "../../../shared/agent/provider-files.ts";
 import { mappingSchema, optionsSchema, required } from "./mapping.ts";
-import type { ProviderFile } from "./provider-files.ts";
+import { findUnfit } from "./mapping-check.ts";
 import anthropic from "./providers/anthropic.json" with { type: "json" };
 import google from "./providers/google.json" with { type: "json" };
 import openai from "./providers/openai.json" with { type: "json" };
@@ -114,7 +115,10 @@ export class Providers {
     } catch (error) {
       throw new SetupError(`${file.path} is no JSON: ${(error as Error).message}.`);
     }
-    return parseProvider(said, file.path);
+    const parsed = parseProvider(said, file.path);
+    const unfit = findUnfit(parsed.messages);
+    if (unfit !== undefined) throw new SetupError(`${file.path}: ${unfit}.`);
+    return parsed;
   }
 }
 

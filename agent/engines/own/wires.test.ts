@@ -58,7 +58,7 @@ class TestAgent {
         takesUp: generation > 1,
       },
       ...{ modeId: "default", model, rules: [], instructions: "" },
-      config: { dir, agent: { engine: "own", params: { thinking: "low" } } },
+      config: { dir, agent: { engine: "own", params: { thinking: "low" } }, launch: { allowedTools: [] } },
     } as unknown as Start;
     this.#agent = new Agent({
       ...{
@@ -71,7 +71,7 @@ class TestAgent {
       },
       env: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: url, GEMINI_API_KEY: "k", GEMINI_BASE_URL: url },
       where: findWhere(dir, [], undefined, undefined),
-      mcp: { tools: [], problems: [] },
+      mcp: { tools: [], missing: [], problems: [] },
       readImage: () => undefined,
       write: (bytes) => this.#hear(bytes),
       exit: () => {},

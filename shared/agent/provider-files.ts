@@ -1,9 +1,12 @@
-/** The files of a person's own providers, in the state folder. The runner reads them: the program does not see that folder. */
+/**
+ * The files of a person's own providers, in the state folder. The runner reads them, because the engine's program does
+ * not see that folder; the sidecar reads the names of their keys.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { errorText } from "../../../shared/errors.ts";
-import { readRegular } from "../../../shared/regular-file.ts";
+import { errorText } from "../errors.ts";
+import { readRegular } from "../regular-file.ts";
 
 const FOLDER = "providers";
 const MAX_FILES = 50;
@@ -37,6 +40,27 @@ export function readProviderFiles(stateDir: string | undefined): ProviderFile[] 
         return { name, path, problem: errorText(error) };
       }
     });
+}
+
+/**
+ * Finds the variables by which a person's own providers are set up, as far as their files can be read. Whether such a
+ * file is whole is told in the thread that uses it.
+ */
+export function findProviderKeys(stateDir: string): string[] {
+  return readProviderFiles(stateDir).flatMap(({ text = "" }) => {
+    const { data } = keysSchema.safeParse(parseJson(text));
+    return data ? [data.key, data.address] : [];
+  });
+}
+
+const keysSchema = z.looseObject({ key: z.string(), address: z.string() });
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // its thread says so
+  }
 }
 
 function namesIn(folder: string): string[] {
