@@ -1,5 +1,6 @@
 /** The part of the API about the sidecar and its machine. */
 import * as z from "zod";
+import { RESOURCES } from "./budget.ts";
 import { SANDBOX_FORMS, SANDBOX_MODES } from "./sandbox/modes.ts";
 
 export const reposQuerySchema = z.strictObject({ prefix: z.string().max(4_096).default("") });
@@ -25,6 +26,13 @@ export const healthReplySchema = z.object({
   disk: z.object({ ok: z.boolean(), freeBytes: z.number() }),
   /** Not there: a sidecar of an earlier version. */
   sandbox: sandboxHealthSchema.optional(),
+  /**
+   * Control groups: whether each thread has one of its own, and why nothing holds a budget of memory, cpu or pids. Not
+   * there: a sidecar of an earlier version.
+   */
+  groups: z
+    .object({ areMade: z.boolean(), problems: z.partialRecord(z.enum(RESOURCES), z.string()) })
+    .optional(),
   /** `overdue`: jobs that should have begun some minutes ago, with ten names at most; `ok` is false if there is any. */
   jobs: z.object({ ok: z.boolean(), overdue: z.int(), names: z.array(z.string()).optional() }).optional(),
 });

@@ -39,7 +39,10 @@ export function addService(program: Command, act: Act): void {
     .description(
       "write their units and settings, and start them; again after an update of threadmux: threads go on meanwhile",
     )
-    .option("--run-as <user>", "of root's service: whose rights it has (otherwise who called sudo)")
+    .option(
+      "--run-as <user>",
+      "of root's service: whose rights it has (otherwise as before, else who called sudo)",
+    )
     .option("--settings <file>", "takes the settings from it (otherwise those that are there, else ./.env)")
     .addOption(new Option("--only <part>", "of a machine that has one of them").choices(["sidecar", "relay"]))
     .addHelpText(

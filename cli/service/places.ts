@@ -1,16 +1,17 @@
 /** The places of a service's files, and the user that it runs as. */
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { AppError } from "../../shared/errors.ts";
-import type { Scope } from "./units.ts";
+import { RELAY, type Scope, SIDECAR } from "./units.ts";
 
 /** The build that this program is a part of. */
 export const DIST = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
+const SYSTEM_UNITS = "/etc/systemd/system";
 const SYSTEM_SETTINGS = "/etc/threadmux/threadmux.env";
 
 export interface Person {
@@ -29,20 +30,25 @@ export interface Places {
   person: Person;
 }
 
-/** @param runAs of a system's service. @throws AppError `invalid_request` if there is no such user */
+/**
+ * @param runAs of a system's service; undefined keeps the user of the one that is there
+ * @param units of a system
+ * @throws AppError `invalid_request` if there is no such user
+ */
 export async function findPlaces(
   scope: Scope,
   env: Record<string, string | undefined>,
   runAs: string | undefined,
+  units = SYSTEM_UNITS,
 ): Promise<Places> {
   if (scope === "system") {
+    const name = runAs ?? userOfUnits(units) ?? env["SUDO_USER"] ?? userInfo().username;
     return {
-      scope,
-      units: "/etc/systemd/system",
+      ...{ scope, units },
       envFile: SYSTEM_SETTINGS,
       stateDir: "/data/threadmux",
       reposDir: "/data/repos",
-      person: await findPerson(runAs ?? env["SUDO_USER"] ?? userInfo().username),
+      person: await findPerson(name),
     };
   }
   const { username: name, uid, gid, homedir } = userInfo();
@@ -71,6 +77,12 @@ export function findServiceSettings(env: Record<string, string | undefined>): st
 
 function userSettingsFile(env: Record<string, string | undefined>): string {
   return join(env["XDG_CONFIG_HOME"] ?? join(env["HOME"] ?? "/", ".config"), "threadmux/threadmux.env");
+}
+
+/** The user of the services that are installed. */
+function userOfUnits(units: string): string | undefined {
+  const texts = [SIDECAR, RELAY].map((unit) => join(units, unit)).filter((path) => existsSync(path));
+  return texts.map((path) => /^User=(.+)$/m.exec(readFileSync(path, "utf8"))?.[1]).find((name) => name);
 }
 
 async function findPerson(name: string): Promise<Person> {

@@ -344,6 +344,28 @@ test("what works less well is a note, and no fault", async () => {
   expect(notes.map(({ look }) => look)).toEqual(["disk", "control groups", "sidecar"]);
 });
 
+test("of control groups, what the sidecar that runs can do counts, not what the shell can", async () => {
+  const plain = await startSidecar({}, { canUseCgroups: false });
+  try {
+    const env = { VM_URL: plain.url };
+    const looked = [...(await examine({ env }, "control groups")), ...(await examine({ env }, "budgets"))];
+    expect(looked).toMatchObject([
+      { state: "note", says: expect.stringMatching(/^the sidecar that runs can make none: /) },
+      {
+        state: "note",
+        says: expect.stringMatching(/^memory, cpu, pids of a thread can't be bounded: control groups/),
+      },
+    ]);
+  } finally {
+    await plain.close();
+  }
+  const { groups } = await sidecar.client.getHealth();
+  const around = { canMakeGroups: () => !groups?.areMade };
+  expect(await examine({ around }, "control groups")).toMatchObject([
+    { state: groups?.areMade ? "ok" : "note" },
+  ]);
+});
+
 test("a browser that is missing or has no sandbox is a note", async () => {
   const look = (broken: Broken) => examine(broken, "browser");
   expect(await look({ around: { isRoot: true } })).toMatchObject([

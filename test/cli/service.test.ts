@@ -2,11 +2,13 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv, promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { install } from "../../cli/service/install.ts";
+import { findPlaces } from "../../cli/service/places.ts";
 import { Systemd } from "../../cli/service/systemd.ts";
 import { relayUnit, settingsText, sidecarUnit, type UnitPlan } from "../../cli/service/units.ts";
 import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
@@ -201,6 +203,17 @@ test("the machine's service has a user's rights, and a state folder that this us
   const unit = readFileSync(join(places.units, "threadmux-sidecar.service"), "utf8");
   expect(unit).toMatch(/^User=daemon$/m);
   expect(unit).toMatch(/^KillMode=process$/m);
+});
+
+test("installed again without a name, a machine's service keeps its user", async () => {
+  const { path, remove } = makeFolder();
+  onTestFinished(remove);
+  const userOf = async (runAs?: string) => (await findPlaces("system", {}, runAs, path)).person.name;
+  expect(await userOf()).toBe(userInfo().username);
+  const plan = { scope: "system" as const, dist: path, node: process.execPath, user: "daemon" };
+  const text = relayUnit({ ...plan, envFile: join(path, "x.env"), stateDir: path, hasSubgroups: false });
+  writeFileSync(join(path, "threadmux-relay.service"), text);
+  expect([await userOf(), await userOf("bin")]).toEqual(["daemon", "bin"]);
 });
 
 const analyze = findProgram("systemd-analyze", process.env["PATH"] ?? "");

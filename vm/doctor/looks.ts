@@ -6,7 +6,7 @@ import { parseVmConfig, type VmConfig } from "../config.ts";
 import { agentLooks } from "./agent.ts";
 import { browserLooks } from "./browser.ts";
 import { machineLooks } from "./machine.ts";
-import { serverLooks } from "./server.ts";
+import { askRunning, serverLooks } from "./server.ts";
 import { stateLooks } from "./state.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -27,7 +27,10 @@ export function looksOfSidecar(
     { name: "Node.js", mend: "install Node.js 24", run: () => lookAtNode(around.nodeVersion) },
     { name: "settings", mend: EDIT_SETTINGS, run: () => settings.findings ?? "they can be used" },
     ...stateLooks({ stateDir, reposDir, env }),
-    ...machineLooks({ stateDir, env: threadEnv, around }),
+    ...machineLooks({
+      ...{ stateDir, env: threadEnv, around },
+      findRunning: config ? askRunning(config, env) : async () => undefined,
+    }),
     // Without settings that can be used nobody knows which agent and which sidecar are meant.
     ...(config ? agentLooks({ config, env, around }) : []),
     ...(config ? browserLooks(config, around) : []),

@@ -6,6 +6,7 @@ import { RESOURCES } from "../../shared/budget.ts";
 import { Fault, type Finding, type Look, note } from "../../shared/doctor.ts";
 import { errorText } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
+import type { HealthReply } from "../../shared/machine-api.ts";
 import { LOW_BYTES } from "../streams/disk.ts";
 import { findVersion } from "../tmux/server-process.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -21,17 +22,20 @@ export interface MachineOptions {
   /** The environment that programs in threads get. */
   env: Record<string, string>;
   around: Surroundings;
+  /** What a sidecar that runs can do counts, not what the shell can in which somebody looks. */
+  findRunning: () => Promise<HealthReply | undefined>;
 }
 
-export function machineLooks({ stateDir, env, around }: MachineOptions): Look[] {
+export function machineLooks(options: MachineOptions): Look[] {
+  const { stateDir, env, around } = options;
   const folder = nearest(stateDir);
   return [
     { name: "tmux", mend: "apt-get install -y tmux", run: () => findVersion({ tmux: "tmux", env }) },
     { name: "git", mend: "apt-get install -y git", run: () => lookAtGit(env) },
     { name: "disk", mend: `df -h ${folder}`, run: () => lookAtDisk(folder, around) },
     { name: "file watches", mend: "cat /proc/sys/fs/inotify/*", run: () => lookAtWatches(around) },
-    { name: "control groups", mend: "threadmux service install", run: () => lookAtGroups(stateDir, around) },
-    { name: "budgets", mend: "threadmux service install", run: () => lookAtBudgets(stateDir, around) },
+    { name: "control groups", mend: "threadmux service install", run: () => lookAtGroups(options) },
+    { name: "budgets", mend: "threadmux service install", run: () => lookAtBudgets(options) },
     { name: "clock", mend: "timedatectl set-ntp true", run: () => lookAtClock(around) },
   ];
 }
@@ -66,16 +70,17 @@ function lookAtWatches(around: Surroundings): string {
   );
 }
 
-function lookAtGroups(stateDir: string, around: Surroundings): string | Finding[] {
-  if (around.canMakeGroups(stateDir)) return "each thread gets one";
-  const says =
-    "none can be made from here: a program that hides on purpose can survive the end of its thread";
+async function lookAtGroups({ stateDir, around, findRunning }: MachineOptions): Promise<string | Finding[]> {
+  const running = (await findRunning())?.groups;
+  if (running?.areMade ?? around.canMakeGroups(stateDir)) return "each thread gets one";
+  const who = running ? "the sidecar that runs can make none" : "none can be made from here";
+  const says = `${who}: a program that hides on purpose can survive the end of its thread`;
   return [note("control groups", says, "threadmux service install # a service of systemd has its own")];
 }
 
 /** A machine that holds none is fine if nobody asks for one: threads say so if somebody does. */
-function lookAtBudgets(stateDir: string, around: Surroundings): string | Finding[] {
-  const problems = around.findBudgetProblems(stateDir);
+async function lookAtBudgets({ stateDir, around, findRunning }: MachineOptions): Promise<string | Finding[]> {
+  const problems = (await findRunning())?.groups?.problems ?? around.findBudgetProblems(stateDir);
   const missing = RESOURCES.filter((resource) => problems[resource] !== undefined);
   const held = RESOURCES.filter((resource) => problems[resource] === undefined);
   if (missing.length === 0) return `${held.join(", ")} of a thread can be bounded`;

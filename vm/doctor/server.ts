@@ -23,8 +23,25 @@ export interface ServerOptions {
 }
 
 export function serverLooks({ config, env }: ServerOptions): Look[] {
-  const url = env["VM_URL"] ?? localUrl(config);
+  const url = urlOf(config, env);
   return [{ name: NAME, mend: START, run: () => lookAtServer(config, url) }];
+}
+
+/** What the sidecar that runs says of itself, asked once; undefined if none answers. */
+export function askRunning(
+  config: VmConfig,
+  env: Record<string, string>,
+): () => Promise<HealthReply | undefined> {
+  const client = new SidecarClient({ url: urlOf(config, env), token: "", timeoutMs: ANSWER_MS });
+  let asked: Promise<HealthReply | undefined> | undefined;
+  return () => {
+    asked ??= client.getHealth().catch(() => undefined); // the look at the sidecar says why
+    return asked;
+  };
+}
+
+function urlOf(config: VmConfig, env: Record<string, string>): string {
+  return env["VM_URL"] ?? localUrl(config);
 }
 
 async function lookAtServer(config: VmConfig, url: string): Promise<Finding[]> {

@@ -55,6 +55,11 @@ export class Budgets {
     this.#options = options;
   }
 
+  /** Why a resource is held for no thread. */
+  get problems(): Problems {
+    return this.#options.groups.problems;
+  }
+
   /** Looks after the budgets from now on. @param tellAgent puts a sentence into an agent's transcript */
   start(tellAgent: TellAgent): void {
     this.#tellAgent = tellAgent;

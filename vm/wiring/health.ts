@@ -3,12 +3,14 @@ import type { HealthReply, SandboxHealth } from "../../shared/machine-api.ts";
 import { VERSION } from "../../shared/version.ts";
 import { LOW_BYTES } from "../streams/disk.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Machine } from "./machine.ts";
 
 export interface HealthSources {
   now: () => number;
   tmux: Pick<TmuxServer, "downForMs" | "version">;
   freeDiskBytes: () => number;
   sandbox: SandboxHealth;
+  groups: NonNullable<HealthReply["groups"]>;
   /** Those that should have begun by now; of many, some names. */
   overdueJobs: () => { count: number; names: string[] };
 }
@@ -19,6 +21,7 @@ export function createHealth({
   tmux,
   freeDiskBytes,
   sandbox,
+  groups,
   overdueJobs,
 }: HealthSources): () => HealthReply {
   const startedAt = now();
@@ -37,9 +40,17 @@ export function createHealth({
       },
       disk: { ok: hasRoom, freeBytes },
       sandbox,
+      groups,
       jobs: jobsHealth(overdueJobs()),
     };
   };
+}
+
+export function groupsHealth({
+  cgroups,
+  budgets,
+}: Pick<Machine, "cgroups" | "budgets">): HealthSources["groups"] {
+  return { areMade: cgroups !== undefined, problems: budgets.problems };
 }
 
 function jobsHealth({

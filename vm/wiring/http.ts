@@ -37,7 +37,7 @@ import { voiceTools } from "../mcp/voice-tools.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
 import { Repos } from "../threads/repos.ts";
-import { createHealth } from "./health.ts";
+import { createHealth, groupsHealth } from "./health.ts";
 import { connectionsBeside } from "./hooks.ts";
 import type { Machine } from "./machine.ts";
 import type { Setting } from "./setting.ts";
@@ -115,7 +115,7 @@ export async function openDoor({
     refusalLog,
     console,
     getHealth: createHealth({
-      ...{ now, tmux, sandbox: foundSandbox.health },
+      ...{ now, tmux, sandbox: foundSandbox.health, groups: groupsHealth(machine) },
       freeDiskBytes: storage.freeDiskBytes,
       overdueJobs: () => jobs.overdue(),
     }),
