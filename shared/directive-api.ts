@@ -1,7 +1,7 @@
 /** The part of the API about directives: which there are for a directory. */
 import * as z from "zod";
+import { SPACES } from "./agent/directive-ref.ts";
 import { createRequestSchema } from "./api.ts";
-import { SPACES } from "./directives/ref.ts";
 
 export const directivesQuerySchema = z.strictObject({
   /** As in a request for a thread. */

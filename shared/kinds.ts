@@ -7,6 +7,8 @@ import * as z from "zod";
 export const kindFactsSchema = z.object({
   /** With its article, in a sentence for a person. */
   name: z.string().max(100),
+  /** Several of them, as people choose which to see: `agents`. */
+  many: z.string().max(100),
   /** Stands before a thread's name. */
   icon: z.string().max(20),
   /** Between a thread's directory and its command, in its first message. */
@@ -20,13 +22,41 @@ export type KindFacts = Readonly<z.infer<typeof kindFactsSchema>>;
 
 /** The kinds that come with threadmux. A sidecar may have more: the threads of those tell their facts themselves. */
 export const KINDS = {
-  terminal: { name: "a terminal", icon: "🖥", begins: "runs", hasTurns: false, hasExitCode: true },
+  terminal: {
+    name: "a terminal",
+    many: "terminals",
+    icon: "🖥",
+    begins: "runs",
+    hasTurns: false,
+    hasExitCode: true,
+  },
   // In its pane is a runner, whose exit code says nothing of the agent.
-  agent: { name: "an agent", icon: "🤖", begins: "was asked", hasTurns: true, hasExitCode: false },
+  agent: {
+    name: "an agent",
+    many: "agents",
+    icon: "🤖",
+    begins: "was asked",
+    hasTurns: true,
+    hasExitCode: false,
+  },
   // In its pane is the program that runs Chromium.
-  browser: { name: "a browser", icon: "🌐", begins: "browses", hasTurns: false, hasExitCode: false },
+  browser: {
+    name: "a browser",
+    many: "browsers",
+    icon: "🌐",
+    begins: "browses",
+    hasTurns: false,
+    hasExitCode: false,
+  },
   // It has no program: what its members say is written down by the sidecar.
-  room: { name: "a room", icon: "🗣", begins: "is a room", hasTurns: false, hasExitCode: false },
+  room: {
+    name: "a room",
+    many: "rooms",
+    icon: "🗣",
+    begins: "is a room",
+    hasTurns: false,
+    hasExitCode: false,
+  },
 } as const satisfies Record<string, KindFacts>;
 
 /** A kind that comes with threadmux: each side has a line for it. */
@@ -64,6 +94,7 @@ export function kindIn<K>(kinds: Readonly<Record<OwnKind, K>>, type: ThreadType)
 function unknownKind(type: string): KindFacts {
   return {
     name: `a thread of the kind ${type}`,
+    many: type,
     icon: "▫",
     begins: "began",
     hasTurns: false,

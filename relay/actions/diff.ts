@@ -1,9 +1,9 @@
 /** Shows what a turn changed, file by file, as far as its calls tell. */
 import { diffSections } from "../content/transcript/details.ts";
+import { isTurnEnd, sectionsReply } from "../content/transcript/sections.ts";
 import { readFrom } from "../sidecar/transcript-reader.ts";
 import { action } from "./frame/action.ts";
 import { whole } from "./frame/parts.ts";
-import { isTurnEnd, sectionsReply } from "./frame/sections.ts";
 
 /** `seq`: the event with which the turn began. */
 export const diff = action({

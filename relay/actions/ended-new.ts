@@ -1,5 +1,5 @@
 /** Begins another agent that knows the conversation of one that has ended, or is locked. */
-import { threadWaitText } from "../texts.ts";
+import { threadWaitText } from "../content/texts.ts";
 import { action } from "./frame/action.ts";
 import { messageId } from "./frame/parts.ts";
 

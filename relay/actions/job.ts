@@ -1,6 +1,6 @@
 /** Creates the job that `/job add` has shown, or drops it: until then it is there, paused. */
 import { nextText } from "../content/lists/jobs.ts";
-import { escapeMarkdown } from "../texts.ts";
+import { escapeMarkdown } from "../content/texts.ts";
 import { action } from "./frame/action.ts";
 import { jobName, oneOf } from "./frame/parts.ts";
 

@@ -1,26 +1,20 @@
 /** Ends the threads of a kind that the person saw on the list; `/thread kill-all` asks. */
-import { isOpen, type ThreadType } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KINDS } from "../../shared/kinds.ts";
 import { fitLines } from "../content/lists/lines.ts";
+import { errorSentence } from "../content/texts.ts";
 import type { Thread } from "../sidecar/names.ts";
-import { errorSentence } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import { oneOf, whole } from "./frame/parts.ts";
 
-/** Which threads are meant, as the button says it again. */
-export const KINDS = ["agents", "terminals", "both"] as const;
-export type Kinds = (typeof KINDS)[number];
-
-const TYPES: Record<Kinds, readonly ThreadType[]> = {
-  agents: ["agent"],
-  terminals: ["terminal"],
-  both: ["agent", "terminal"],
-};
+/** The kind that is meant, or all. */
+export const WHICH = [...Object.keys(KINDS), "all"];
 
 /** `before`: nobody has seen what began later on the list, so it is left alone. In milliseconds since 1970. */
 export const killAll = action({
   name: "kill-all",
-  parts: { which: oneOf(KINDS), before: whole },
+  parts: { which: oneOf(WHICH), before: whole },
   right: "press",
   first: "update",
   run: async ({ which, before }, press, { vm, threads, endings, log }) => {
@@ -42,10 +36,10 @@ export const killAll = action({
   },
 });
 
-export function killable(threads: readonly Thread[], kinds: Kinds, before: number): Thread[] {
+export function killable(threads: readonly Thread[], which: string, before: number): Thread[] {
   return threads.filter(
     ({ type, status, createdAt }) =>
-      TYPES[kinds].includes(type) && isOpen(status) && Date.parse(createdAt) <= before,
+      (which === "all" || which === type) && isOpen(status) && Date.parse(createdAt) <= before,
   );
 }
 

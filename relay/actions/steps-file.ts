@@ -1,7 +1,7 @@
 /** Gives all steps of an agent as a file. */
 import { historyFile } from "../content/lists/history.ts";
+import { refusePrivate, refuseWithoutTurns } from "../content/texts.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { refusePrivate, refuseWithoutTurns } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { threadId } from "./frame/parts.ts";

@@ -1,7 +1,7 @@
 /** Shows the steps of an agent before or after those that are shown: another page of `/thread history`. */
 import { HISTORY_PAGE, type HistoryPage, historyText } from "../content/lists/history.ts";
+import { refusePrivate, refuseWithoutTurns } from "../content/texts.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { refusePrivate, refuseWithoutTurns } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Button, Reply } from "./frame/controls.ts";
 import { stepsFrom, threadId } from "./frame/parts.ts";

@@ -1,9 +1,9 @@
 /** Merges an agent's worktree into the branch that it left, or rebases it; `/thread worktree` shows both. */
 import { AppError } from "../../shared/errors.ts";
 import { type MergeHow, mergeHowSchema, type WorktreeReply } from "../../shared/worktree-api.ts";
+import { errorSentence, mergedText } from "../content/texts.ts";
 import type { Thread } from "../sidecar/names.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { errorSentence, mergedText } from "../texts.ts";
 import { action } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";
 import { oneOf, threadId } from "./frame/parts.ts";

@@ -6,10 +6,10 @@ import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { isOpen, type OutputReply, type ThreadStatus } from "../../shared/api.ts";
 import { VIEW } from "../../shared/browser/spec.ts";
 import type { BrowserShown, Download } from "../../shared/browser/state.ts";
-import { inlineCode } from "../texts.ts";
 import { browserButtons, DONE_BUTTON } from "./buttons.ts";
 import type { Content, Notice, Page } from "./content.ts";
 import { formatBytes } from "./text.ts";
+import { inlineCode } from "./texts.ts";
 import { inline } from "./transcript/inline.ts";
 
 export const browserMarkSchema = z.object({

@@ -1,9 +1,9 @@
 /** What a terminal's thread tells besides its text: its bell, that it was made small, and its end. Pure. */
 import { findDiscordId, type Source } from "../../shared/principal.ts";
 import type { Thread } from "../sidecar/names.ts";
-import { describeExit, formatDuration } from "../texts.ts";
 import { DONE_BUTTON } from "./buttons.ts";
 import type { Notice } from "./content.ts";
+import { describeExit, formatDuration } from "./texts.ts";
 
 /** A program can ring without end; so often people are told. */
 const BELL_INTERVAL_MS = 60_000;

@@ -9,7 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import type { Reply } from "../actions/frame/controls.ts";
-import { isTurnEnd, sectionsReply } from "../actions/frame/sections.ts";
+import { refusePrivate } from "../content/texts.ts";
 import {
   askSections,
   isTurnsEnd,
@@ -19,9 +19,9 @@ import {
   stepSections,
   textSection,
 } from "../content/transcript/details.ts";
+import { isTurnEnd, sectionsReply } from "../content/transcript/sections.ts";
 import { readFrom, type TranscriptPart } from "../sidecar/transcript-reader.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
-import { refusePrivate } from "../texts.ts";
 import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
 

@@ -7,8 +7,8 @@ import {
 } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
 import type { Right } from "../../shared/rights.ts";
+import { readPressed } from "../actions/actions.ts";
 import type { ActionContext, Press, Pressed } from "../actions/frame/action.ts";
-import { readPressed } from "../actions.ts";
 import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
 import { toModal } from "./form.ts";

@@ -3,7 +3,7 @@ import { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
 import * as z from "zod";
 import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
-import { errorSentence } from "../texts.ts";
+import { errorSentence } from "../content/texts.ts";
 
 /** What a refusal means for the caller; anything else stays the error that it was. */
 export type Refusal =

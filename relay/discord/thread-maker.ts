@@ -3,7 +3,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { formatDuration } from "../texts.ts";
+import { formatDuration } from "../content/texts.ts";
 import { type ChannelInfo, compareIds, type DiscordApi, snowflakeNow } from "./api.ts";
 import { findRefusalSentence, isTransient } from "./refusals.ts";
 

@@ -8,13 +8,13 @@ import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_TITLE_CHARACTERS, threadName } from "../../shared/title.ts";
+import { branchText, errorSentence, openingText } from "../content/texts.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { Attended } from "../discord/attended.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import { channelIdOf, type DiscordPlace, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
-import { branchText, errorSentence, openingText } from "../texts.ts";
 import type { Endings } from "./endings.ts";
 import type { Threads } from "./threads.ts";
 

@@ -2,9 +2,9 @@
 import type { Log } from "../../shared/log.ts";
 import type { Button } from "../actions/frame/controls.ts";
 import { sendButton } from "../content/buttons.ts";
+import { errorSentence, formatDuration, partlyText, threadWaitText } from "../content/texts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
-import { errorSentence, formatDuration, partlyText, threadWaitText } from "../texts.ts";
 import type { Access } from "./access.ts";
 import type { Channel } from "./channel.ts";
 import { answerToWriter, mayWrite, type WriteRight } from "./writers.ts";

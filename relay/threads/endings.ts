@@ -6,11 +6,11 @@ import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
+import { killedText } from "../content/texts.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import type { Vm } from "../sidecar/vm.ts";
-import { killedText } from "../texts.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 

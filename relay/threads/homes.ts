@@ -7,11 +7,11 @@ import { type DiscordId, knownDiscordId, type ThreadId, type ThreadName } from "
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { findDiscordId } from "../../shared/principal.ts";
+import { homeText, linkText, threadTitle } from "../content/texts.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import { channelIdOf, discordIdOf, type Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
-import { homeText, linkText, threadTitle } from "../texts.ts";
 import type { Channels } from "./channels.ts";
 import type { Threads } from "./threads.ts";
 

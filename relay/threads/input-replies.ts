@@ -4,10 +4,10 @@ import type { DiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Button } from "../actions/frame/controls.ts";
 import { lockedButtons, resumeButton, sendButton, typeAnywayButton } from "../content/buttons.ts";
+import { errorSentence, formatDuration, partlyText } from "../content/texts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { LiveThread } from "../kinds/kind.ts";
-import { errorSentence, formatDuration, partlyText } from "../texts.ts";
 import type { Answer } from "./writers.ts";
 
 const HIDDEN =

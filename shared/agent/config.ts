@@ -1,8 +1,8 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
-import { directiveRefSchema } from "../directives/ref.ts";
 import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
+import { directiveRefSchema } from "./directive-ref.ts";
 import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
 import { keptGateSchema, MAX_GATES } from "./gates.ts";
 import { limitsSchema } from "./limit-schema.ts";

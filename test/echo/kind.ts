@@ -12,6 +12,7 @@ import type { GuestKind } from "../../vm/threads/kinds/kinds.ts";
 
 export const ECHO: KindFacts = {
   name: "an echo",
+  many: "echoes",
   icon: "🦜",
   begins: "echoes",
   hasTurns: false,

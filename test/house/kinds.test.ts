@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const BRANCH =
-  /(===|!==)\s*"(terminal|agent|browser|room)"|case "(terminal|agent|browser|room)":|\bis(Agent|Terminal|Browser|Room)\b(?=\s*(\?|&&|\|\|))/g;
+  /(===|!==)\s*"(terminal|agent|browser|room)"|case "(terminal|agent|browser|room)":|\bis(Agent|Terminal|Browser|Room)\b(?=\s*(\?|&&|\|\|))|\bThreadType\[\]/g;
 
 test("nobody looks at a thread's type but its kind", () => {
   const counts: Record<string, number> = {};
@@ -25,6 +25,7 @@ test("branches as there were before would be found", () => {
     'if (type === "agent" && busy >= MAX_BUSY_AGENTS) {',
     'open.filter(({ type }) => type !== "agent")',
     'mode: isAgent ? "view" : mine.mode,',
+    "const TYPES: Record<Kinds, readonly ThreadType[]> = {",
   ])
     expect(old.match(BRANCH)).toHaveLength(1);
 });

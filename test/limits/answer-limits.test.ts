@@ -4,8 +4,6 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { HISTORY_PAGE, historyText } from "../../relay/content/lists/history.ts";
 import { statusText, threadChoice } from "../../relay/content/lists/threads.ts";
-import { sentenceOf } from "../../relay/discord/refusals.ts";
-import type { Thread } from "../../relay/sidecar/names.ts";
 import {
   branchText,
   channelInputText,
@@ -15,7 +13,9 @@ import {
   killedText,
   openingText,
   threadTitle,
-} from "../../relay/texts.ts";
+} from "../../relay/content/texts.ts";
+import { sentenceOf } from "../../relay/discord/refusals.ts";
+import type { Thread } from "../../relay/sidecar/names.ts";
 import type { Step } from "../../shared/agent/api.ts";
 import type { KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";

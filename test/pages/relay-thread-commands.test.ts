@@ -185,7 +185,7 @@ test("history: pages forth and back, all steps once, and a file", async () => {
 test("kill-all asks first, and leaves alone what began after it asked", async () => {
   const { threadId } = await openAgent("Wait", { text: "Hm." });
   const terminal = await all.openTerminal("exec sleep 1000", "shop");
-  const asked = use("thread kill-all", { which: "both" });
+  const asked = use("thread kill-all", { which: "all" });
   const question = await asked.reply();
   expect(question.content).toMatch(/^⚠️ End these 2 threads, and everything that runs in them\?\n/);
   const id = question.buttons.find(({ label }) => label === "End all 2")?.customId ?? "";
@@ -196,10 +196,10 @@ test("kill-all asks first, and leaves alone what began after it asked", async ()
     expect((await all.sidecar.client.getThread(one)).status).toBe("killed");
   }
   expect((await all.sidecar.client.getThread(later)).status).toBe("running");
-  const again = use("thread kill-all", { which: "terminals" });
+  const again = use("thread kill-all", { which: "terminal" });
   all.discord.driver.press(all.you, (await again.reply()).id, "keep-all");
   await until("the answer", () => again.find()?.content === "Nothing was ended.");
   expect((await all.sidecar.client.getThread(later)).status).toBe("running");
   await say("kill", { thread: later });
-  expect(await say("thread kill-all", { which: "agents" })).toBe("No such thread is open.");
+  expect(await say("thread kill-all", { which: "agent" })).toBe("No such thread is open.");
 });

@@ -138,7 +138,7 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["press", "thread compact", { thread: "#99" }],
   ["press", "thread worktree", { thread: "#99" }],
   ["press", "thread kill", { thread: "#99" }],
-  ["press", "thread kill-all", { which: "agents" }],
+  ["press", "thread kill-all", { which: "agent" }],
   ["decide", "thread mode", { mode: "plan", thread: "#99" }],
   ["decide", "thread model", { model: "m", thread: "#99" }],
   ["decide", "thread limit", { turns: 3, thread: "#99" }],
@@ -220,7 +220,7 @@ test("completion: the values of /here are told to whoever may set them, and to n
 
 const M = "123456789012345678";
 const BUTTONS: [string, string][] = [
-  ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:both:1", "worktree-keep"].map(
+  ...["stop:t1", "go-on", "undo:t1", "done", "keep-all", "kill-all:all:1", "worktree-keep"].map(
     (id): [string, string] => ["press", id],
   ),
   ["press", "worktree-merge:none:merge"],
@@ -258,7 +258,7 @@ const BUTTONS: [string, string][] = [
 
 test("the table has each button", () => {
   const files = readdirSync(new URL("../../relay/actions/", import.meta.url)).filter((file) =>
-    file.endsWith(".ts"),
+    /^(?!actions\.).*(?<!\.test)\.ts$/.test(file),
   );
   const source = files.map((file) =>
     readFileSync(new URL(`../../relay/actions/${file}`, import.meta.url), "utf8"),

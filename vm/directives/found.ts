@@ -1,5 +1,5 @@
+import type { Space } from "../../shared/agent/directive-ref.ts";
 import type { Directive } from "../../shared/directives/parse.ts";
-import type { Space } from "../../shared/directives/ref.ts";
 
 /** A directive and where it was found. */
 export interface FoundDirective {

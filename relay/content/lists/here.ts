@@ -11,7 +11,7 @@ import { ROLES, type Role, roleIn } from "../../../shared/rights.ts";
 import type { Reply } from "../../actions/frame/controls.ts";
 import { hereDir } from "../../actions/here-dir.ts";
 import { hereMode } from "../../actions/here-mode.ts";
-import { directoryChoice, inlineCode } from "../../texts.ts";
+import { directoryChoice, inlineCode } from "../texts.ts";
 
 /** Two rows of Discord's: more are found by the completion of `dir`. */
 const MAX_DIRS = 10;

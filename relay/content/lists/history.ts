@@ -4,7 +4,7 @@ import type { Step } from "../../../shared/agent/api.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatCount } from "../../../shared/format-count.ts";
 import type { ThreadName } from "../../../shared/ids.ts";
-import { formatDuration } from "../../texts.ts";
+import { formatDuration } from "../texts.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 /** So many steps stand on a page. */

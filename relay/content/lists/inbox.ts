@@ -1,6 +1,6 @@
 /** What needs a person, as `/inbox` and the person's message in the channel tell it. Pure. */
 import type { InboxItem } from "../../../shared/agent/api.ts";
-import { formatAgo } from "../../texts.ts";
+import { formatAgo } from "../texts.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 const MAX_TEXT = 120;

@@ -4,7 +4,7 @@ import type { DiscordId } from "../../../shared/ids.ts";
 import type { Job, JobRun, RunStatus } from "../../../shared/jobs/job.ts";
 import type { JobNews, JobNewsKind } from "../../../shared/jobs/news.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
-import { escapeMarkdown, fenceEnd, inlineCode } from "../../texts.ts";
+import { escapeMarkdown, fenceEnd, inlineCode } from "../texts.ts";
 
 const MAX_WORDS = 80;
 const MAX_SOON = 8;

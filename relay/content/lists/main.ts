@@ -1,7 +1,7 @@
 /** The agent that hears a channel, as `/main` tells it. Pure. */
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { findDiscordMessage, type MainStatus } from "../../../shared/voice-api.ts";
-import { inlineCode } from "../../texts.ts";
+import { inlineCode } from "../texts.ts";
 import { fitLines } from "./lines.ts";
 
 const MAX_WORDS = 200;

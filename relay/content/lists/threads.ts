@@ -14,7 +14,7 @@ import {
   formatDuration,
   inlineCode,
   threadIcon,
-} from "../../texts.ts";
+} from "../texts.ts";
 import { clipEnd, inline } from "../transcript/inline.ts";
 
 /** Discord shows at most 100 characters of a choice. */

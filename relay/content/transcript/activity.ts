@@ -1,6 +1,6 @@
 /** What an agent does, as the lines of one message. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
-import { formatAgo } from "../../texts.ts";
+import { formatAgo } from "../texts.ts";
 import type { ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { inline, inlineTitle } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";

@@ -2,7 +2,7 @@
 
 import type { EventOf } from "../../../shared/agent/events.ts";
 import { changeOf, failureOf } from "../../../shared/agent/outcome.ts";
-import { formatDuration } from "../../texts.ts";
+import { formatDuration } from "../texts.ts";
 
 const WORTH_TELLING_MS = 1_000;
 

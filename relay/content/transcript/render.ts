@@ -6,7 +6,6 @@ import { REST_TEXTS, type TurnRest } from "../../../shared/agent/turn-rest.ts";
 import type { Button, Select } from "../../actions/frame/controls.ts";
 import { stop } from "../../actions/stop.ts";
 import { findMessageId } from "../../sidecar/message-ids.ts";
-import { formatDuration } from "../../texts.ts";
 import {
   changesButtons,
   diffButton,
@@ -16,6 +15,7 @@ import {
   THREAD_BUTTONS,
 } from "../buttons.ts";
 import type { Page } from "../content.ts";
+import { formatDuration } from "../texts.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";

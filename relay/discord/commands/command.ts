@@ -7,10 +7,10 @@ import type {
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
 import type { Right } from "../../../shared/rights.ts";
+import { threadWaitText } from "../../content/texts.ts";
 import type { LiveThread } from "../../kinds/kind.ts";
 import type { Screenshots } from "../../screenshot/screenshot.ts";
 import type { Vm, VmThread } from "../../sidecar/vm.ts";
-import { threadWaitText } from "../../texts.ts";
 import type { Access } from "../../threads/access.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Channels } from "../../threads/channels.ts";

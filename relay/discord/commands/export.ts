@@ -1,6 +1,6 @@
 import { SlashCommandBuilder } from "discord.js";
 import { exportLog } from "../../content/export.ts";
-import { refusePrivate } from "../../texts.ts";
+import { refusePrivate } from "../../content/texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 /** Discord's own limit may be higher in a boosted server; memory is the relay's. */

@@ -2,7 +2,7 @@ import { SlashCommandBuilder } from "discord.js";
 import { isOpen } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { kindOf } from "../../../shared/kinds.ts";
-import { nameOf } from "../../texts.ts";
+import { nameOf } from "../../content/texts.ts";
 import type { Command } from "./command.ts";
 import { done } from "./done.ts";
 import { findThread } from "./thread/part.ts";

@@ -9,7 +9,7 @@ import { agentOf, type ChannelRow, MAIN_AGENT } from "../../../shared/channel-ap
 import { AppError } from "../../../shared/errors.ts";
 import { type DiscordId, discordIdSchema } from "../../../shared/ids.ts";
 import { hearsText, mainText } from "../../content/lists/main.ts";
-import { inlineCode } from "../../texts.ts";
+import { inlineCode } from "../../content/texts.ts";
 import { channelOf } from "./channel-here.ts";
 import { type Command, type CommandContext, HEARER_OPTION } from "./command.ts";
 import { findMainHere, mainHere } from "./main-here.ts";

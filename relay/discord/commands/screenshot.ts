@@ -1,5 +1,5 @@
 import { SlashCommandBuilder } from "discord.js";
-import { refusePrivate, screenLinksText } from "../../texts.ts";
+import { refusePrivate, screenLinksText } from "../../content/texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 export const screenshot: Command = {

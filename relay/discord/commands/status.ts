@@ -2,8 +2,8 @@ import { MessageFlags, SlashCommandBuilder } from "discord.js";
 import { soonLine } from "../../content/lists/jobs.ts";
 import { joinBlocks } from "../../content/lists/lines.ts";
 import { isListed, restLine, statusText } from "../../content/lists/threads.ts";
+import { inlineCode } from "../../content/texts.ts";
 import type { Vm } from "../../sidecar/vm.ts";
-import { inlineCode } from "../../texts.ts";
 import type { Command } from "./command.ts";
 
 const MAX_MESSAGES = 5;

@@ -7,9 +7,9 @@
  */
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import type { DirectiveRef } from "../../../shared/agent/directive-ref.ts";
 import type { HoldReason } from "../../../shared/agent/message-fields.ts";
 import type { createRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
-import type { DirectiveRef } from "../../../shared/directives/ref.ts";
 import type { Follows } from "../../../shared/follow/spec.ts";
 import type { ThreadId } from "../../../shared/ids.ts";
 import type { inputRequestSchema } from "../../../shared/input-api.ts";

@@ -1,5 +1,5 @@
+import { nameOf, refuseWithoutTurns } from "../../../content/texts.ts";
 import { channelIdOf } from "../../../sidecar/names.ts";
-import { nameOf, refuseWithoutTurns } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS, tellWait } from "../command.ts";
 import { getMeant, type Part, threadOption } from "./part.ts";
 

@@ -1,4 +1,4 @@
-import { nameOf } from "../../../texts.ts";
+import { nameOf } from "../../../content/texts.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
 const MAX_HINT = 4_000;

@@ -1,9 +1,12 @@
+import { kindOf } from "../../../../shared/kinds.ts";
 import { keepAll } from "../../../actions/keep-all.ts";
-import { KINDS, killAll, killable } from "../../../actions/kill-all.ts";
+import { killAll, killable, WHICH } from "../../../actions/kill-all.ts";
 import { fitLines } from "../../../content/lists/lines.ts";
 import { listLine } from "../../../content/lists/threads.ts";
 import { toMessage } from "../../buttons.ts";
 import type { Part } from "./part.ts";
+
+const CHOICES = WHICH.map((type) => ({ name: type === "all" ? "all" : kindOf({ type }).many, value: type }));
 
 export const killAllPart: Part = {
   define: (part) =>
@@ -15,17 +18,12 @@ export const killAllPart: Part = {
           .setName("which")
           .setDescription("Which ones")
           .setRequired(true)
-          .addChoices(
-            { name: "agents", value: "agents" },
-            { name: "terminals", value: "terminals" },
-            { name: "agents and terminals", value: "both" },
-          ),
+          .addChoices(...CHOICES),
       ),
   right: "press",
   isPrivate: true,
   run: async (interaction, { vm, now }) => {
-    const value = interaction.options.getString("which", true);
-    const which = KINDS.find((kind) => kind === value) ?? "agents";
+    const which = interaction.options.getString("which", true);
     const threads = await vm.listThreads();
     const found = killable(threads, which, Number.POSITIVE_INFINITY);
     if (found.length === 0) {

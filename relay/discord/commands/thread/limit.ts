@@ -1,7 +1,7 @@
 import { LIMIT_NAMES, type LimitChanges } from "../../../../shared/agent/limit-schema.ts";
 import { describeLimit } from "../../../../shared/agent/limits.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import { nameOf } from "../../../texts.ts";
+import { nameOf } from "../../../content/texts.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "../limit-options.ts";
 import { control, type Part, threadOption } from "./part.ts";
 

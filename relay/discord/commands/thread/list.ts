@@ -1,5 +1,5 @@
 import { MessageFlags } from "discord.js";
-import type { ThreadType } from "../../../../shared/api.ts";
+import { KINDS } from "../../../../shared/kinds.ts";
 import { threadTree } from "../../../../shared/thread-tree.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
 import { isListed, listLine, restLine } from "../../../content/lists/threads.ts";
@@ -7,10 +7,7 @@ import type { Thread } from "../../../sidecar/names.ts";
 import type { Part } from "./part.ts";
 
 const MAX_MESSAGES = 5;
-const WHICH: readonly { name: string; value: ThreadType }[] = [
-  { name: "agents", value: "agent" },
-  { name: "terminals", value: "terminal" },
-];
+const WHICH = Object.entries(KINDS).map(([value, { many }]) => ({ name: many, value }));
 
 export const list: Part = {
   define: (part) =>
@@ -20,7 +17,7 @@ export const list: Part = {
       .addStringOption((option) =>
         option
           .setName("which")
-          .setDescription("Agents or terminals; both if left out")
+          .setDescription("Which kind; all if left out")
           .addChoices(...WHICH),
       )
       .addBooleanOption((option) =>

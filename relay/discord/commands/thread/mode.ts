@@ -1,5 +1,5 @@
 import { allModes } from "../../../../shared/agent/engines/engines.ts";
-import { nameOf } from "../../../texts.ts";
+import { nameOf } from "../../../content/texts.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
 export const mode: Part = {

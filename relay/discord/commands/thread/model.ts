@@ -1,5 +1,5 @@
+import { nameOf } from "../../../content/texts.ts";
 import { inline } from "../../../content/transcript/inline.ts";
-import { nameOf } from "../../../texts.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
 /** Of a model's name, as the sidecar takes it. */

@@ -8,9 +8,9 @@ import type { ControlRequest } from "../../../../shared/agent/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import type { Right } from "../../../../shared/rights.ts";
 import { meantBy } from "../../../content/lists/threads.ts";
+import { refuseWithoutTurns } from "../../../content/texts.ts";
 import type { Thread } from "../../../sidecar/names.ts";
 import type { Vm } from "../../../sidecar/vm.ts";
-import { refuseWithoutTurns } from "../../../texts.ts";
 import type { CommandContext } from "../command.ts";
 
 export interface Part {

@@ -1,4 +1,4 @@
-import { nameOf } from "../../../texts.ts";
+import { nameOf } from "../../../content/texts.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
 export const pause: Part = {

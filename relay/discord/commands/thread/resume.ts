@@ -1,5 +1,5 @@
+import { nameOf } from "../../../content/texts.ts";
 import { codeBlock } from "../../../content/transcript/inline.ts";
-import { nameOf } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS } from "../command.ts";
 import { control, type Part, threadOption } from "./part.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../../../shared/errors.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
-import { inlineCode, nameOf } from "../../../texts.ts";
+import { inlineCode, nameOf } from "../../../content/texts.ts";
 import { control, getMeant, type Part, threadOption } from "./part.ts";
 
 const ALL = "all";

@@ -1,18 +1,18 @@
 import { describe, expect, it } from "vitest";
-import type { Step } from "../shared/agent/api.ts";
-import type { KillReply, ThreadStatus } from "../shared/api.ts";
-import { clip } from "../shared/clip.ts";
-import { AppError } from "../shared/errors.ts";
-import { threadName } from "../shared/title.ts";
-import { aDiscordId, aThreadId } from "../test/support/ids.ts";
-import { channelStatus } from "./content/lists/channel.ts";
-import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
-import { inboxHead, inboxLine } from "./content/lists/inbox.ts";
-import { fitLines, joinBlocks } from "./content/lists/lines.ts";
-import { listLine, statusText, threadChoice } from "./content/lists/threads.ts";
-import { describeEnd, listNotices } from "./content/notices.ts";
-import { gapNotice } from "./content/pages.ts";
-import type { Thread } from "./sidecar/names.ts";
+import type { Step } from "../../shared/agent/api.ts";
+import type { KillReply, ThreadStatus } from "../../shared/api.ts";
+import { clip } from "../../shared/clip.ts";
+import { AppError } from "../../shared/errors.ts";
+import { threadName } from "../../shared/title.ts";
+import { aDiscordId, aThreadId } from "../../test/support/ids.ts";
+import type { Thread } from "../sidecar/names.ts";
+import { channelStatus } from "./lists/channel.ts";
+import { HISTORY_PAGE, historyText } from "./lists/history.ts";
+import { inboxHead, inboxLine } from "./lists/inbox.ts";
+import { fitLines, joinBlocks } from "./lists/lines.ts";
+import { listLine, statusText, threadChoice } from "./lists/threads.ts";
+import { describeEnd, listNotices } from "./notices.ts";
+import { gapNotice } from "./pages.ts";
 import {
   branchText,
   channelInputText,

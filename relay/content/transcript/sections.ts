@@ -1,15 +1,10 @@
 /** Sections of details as an answer: in its text if they fit, else as a file too. */
 import type { ThreadEvent } from "../../../shared/agent/events.ts";
-import {
-  type DetailSection,
-  modelLine,
-  plainSections,
-  renderSections,
-} from "../../content/transcript/details.ts";
+import type { Reply } from "../../actions/frame/controls.ts";
+import { MAX_FILE_BYTES } from "../../actions/frame/whole.ts";
 import type { TranscriptPart } from "../../sidecar/transcript-reader.ts";
 import type { VmThread } from "../../sidecar/vm.ts";
-import type { Reply } from "./controls.ts";
-import { MAX_FILE_BYTES } from "./whole.ts";
+import { type DetailSection, modelLine, plainSections, renderSections } from "./details.ts";
 
 export function isTurnEnd({ type }: ThreadEvent): boolean {
   return type === "turn_end";

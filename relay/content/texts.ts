@@ -1,18 +1,18 @@
 /** What the relay says, as pure functions of what it knows. */
-import { limitsOfView } from "../shared/agent/engines/abilities.ts";
-import { findEngine } from "../shared/agent/engines/engines.ts";
-import type { KillReply } from "../shared/api.ts";
-import { cleanLine, cleanLines } from "../shared/clean-text.ts";
-import { clip } from "../shared/clip.ts";
-import { AppError } from "../shared/errors.ts";
-import { kindOf, type Typed } from "../shared/kinds.ts";
-import { findDiscordId } from "../shared/principal.ts";
-import type { TerminalLink } from "../shared/terminal-link.ts";
-import { threadName } from "../shared/title.ts";
-import type { MergeWorktreeReply, WorktreeReply } from "../shared/worktree-api.ts";
-import { fence } from "./content/pages.ts";
-import { cleanRow } from "./content/text.ts";
-import type { Thread } from "./sidecar/names.ts";
+import { limitsOfView } from "../../shared/agent/engines/abilities.ts";
+import { findEngine } from "../../shared/agent/engines/engines.ts";
+import type { KillReply } from "../../shared/api.ts";
+import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
+import { clip } from "../../shared/clip.ts";
+import { AppError } from "../../shared/errors.ts";
+import { kindOf, type Typed } from "../../shared/kinds.ts";
+import { findDiscordId } from "../../shared/principal.ts";
+import type { TerminalLink } from "../../shared/terminal-link.ts";
+import { threadName } from "../../shared/title.ts";
+import type { MergeWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import type { Thread } from "../sidecar/names.ts";
+import { fence } from "./pages.ts";
+import { cleanRow } from "./text.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000. */
