@@ -137,6 +137,8 @@ export interface OpenRequest {
   isBeforeCall: boolean;
   /** All calls of a round have ended, and the model is not called again before the answer. */
   isAfterCalls?: boolean;
+  /** The conversation is shorter now, and the model is not called before the answer. */
+  isAfterCompaction?: boolean;
   /** The turn would end: stopped, the model goes on with the reason. */
   isBeforeEnd?: boolean;
   /** Not the thread's own model is at work, but one that it has called. */

@@ -195,14 +195,15 @@ export class Runner {
   }
 
   async #letHookGoOn(seat: Seat, { key, request }: Extract<Action, { do: "hook" }>): Promise<void> {
-    const { requestId, call, isAfterCalls, isSubagent } = request;
+    const { requestId, call, isAfterCalls, isAfterCompaction, isSubagent } = request;
     await this.#turns.hook(request);
     if (call?.side === "before") this.#others.beforeCall(call);
     if (call?.side === "after") this.#others.afterCall(call);
     const isOwnRound = isAfterCalls && !isSubagent;
     const news = isOwnRound ? this.#others.takeNews(requestId) : undefined;
     if (news) this.#thread.append(null, news.events);
-    const memory = isOwnRound ? this.#takeMemory(seat, requestId) : undefined;
+    const mayTell = isOwnRound || isAfterCompaction;
+    const memory = mayTell ? this.#takeMemory(seat, requestId, isAfterCompaction) : undefined;
     // Before a call's result is in the transcript: a runner that comes after a kill must not take the call's own change
     // for somebody else's.
     if (call?.side === "after" || isAfterCalls) this.#others.save();
@@ -212,9 +213,14 @@ export class Runner {
     seat.send(key, seat.session.answer(request, answer), Date.now());
   }
 
-  /** The transcript says that the model is told it before it is. */
-  #takeMemory({ launch }: Seat, carrier: string): string | undefined {
-    const memory = memoryFor(this.#fold, this.#options.config, launch, carrier);
+  /**
+   * The transcript says that the model is told it before it is.
+   * @param isShortened the engine has made the conversation shorter, and the event that ends this comes later
+   */
+  #takeMemory({ launch }: Seat, carrier: string, isShortened = false): string | undefined {
+    const { compactingSeq } = this.#fold;
+    const fold = isShortened && compactingSeq ? { ...this.#fold, compactedSeq: compactingSeq } : this.#fold;
+    const memory = memoryFor(fold, this.#options.config, launch, carrier);
     if (memory) this.#thread.append(null, [memory.event]);
     return memory?.text;
   }

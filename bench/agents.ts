@@ -11,6 +11,7 @@ import { beginRun } from "../test/support/reaper.ts";
 import { type BenchAgent, startAgent } from "./agents/agent.ts";
 import { rowDiscord } from "./agents/discord.ts";
 import { rowEngines } from "./agents/engines.ts";
+import { rowHearing } from "./agents/hearing.ts";
 import { rowIdle, rowRunner } from "./agents/idle.ts";
 import { rowMessages } from "./agents/messages.ts";
 import { rowOpenAsk } from "./agents/open-ask.ts";
@@ -19,7 +20,17 @@ import { rowUndo } from "./agents/undo.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
 import { formatRow, type Row } from "./measure.ts";
 
-const NAMES = ["messages", "discord", "rebuild", "undo", "idle", "open-ask", "runner", "engines"] as const;
+const NAMES = [
+  "messages",
+  "discord",
+  "rebuild",
+  "undo",
+  "idle",
+  "open-ask",
+  "hearing",
+  "runner",
+  "engines",
+] as const;
 type Name = (typeof NAMES)[number];
 const choice = parseChoice("bench:agents", NAMES, process.argv.slice(2));
 const { isSmoke } = choice;
@@ -41,6 +52,7 @@ const rows: Record<Name, (agent: BenchAgent) => Promise<Row[]>> = {
   undo: (agent) => rowUndo(agent, folder, pick(10_000, 500)),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
   "open-ask": (agent) => rowOpenAsk(agent, pick(200, 8)),
+  hearing: (agent) => rowHearing(agent, folder, pick(40, 3)),
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(20_000, 500)),
   engines: () =>
     rowEngines({ folder, messages: pick(20, 3), steps: pick(1_000, 40), settleMs: pick(10_000, 500) }),

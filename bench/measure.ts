@@ -20,6 +20,7 @@ export interface Measured {
   open: (threadId: string, command: string) => Promise<void>;
   untilEnded: (threadId: string) => Promise<void>;
   logFile: (threadId: string) => string;
+  stateDir: string;
   /** The sidecar's process and its tmux server's. */
   pids: () => number[];
   /** Kills the sidecar and starts it again; seconds from the start of its process until it serves. */
@@ -44,6 +45,7 @@ export async function withSidecar<T>(
         while ((await client.getThread(threadId)).processRunning) await sleep(50);
       },
       logFile: (threadId) => join(folders.stateDir, "logs", `${threadId}.log`),
+      stateDir: folders.stateDir,
       pids: () => [sidecar.pid(), folders.tmuxPid()],
       restart: async () => {
         await sidecar.kill9();

@@ -27,6 +27,7 @@ import {
   times,
   withSidecar,
 } from "./measure.ts";
+import { rowSearch, SEARCHED, SEARCHED_SHORTLY } from "./search.ts";
 
 const run = promisify(execFile);
 const NAMES = [
@@ -40,6 +41,7 @@ const NAMES = [
   "memory",
   "restart",
   "budgets",
+  "search",
   ...JOB_ROWS,
 ] as const;
 const choice = parseChoice("bench", NAMES, process.argv.slice(2));
@@ -317,6 +319,7 @@ const rows: Record<(typeof NAMES)[number], () => Promise<Row[]>> = {
   memory: rowMemory,
   restart: rowRestart,
   budgets: () => rowBudgets({ count: pick(400, 40), warmUp: WARM_UP }),
+  search: () => rowSearch(pick(SEARCHED, SEARCHED_SHORTLY)),
   ...jobRows(pick),
 };
 
@@ -337,11 +340,8 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 mkdirSync(new URL("./results/", import.meta.url), { recursive: true });
-const file = new URL("./results/sidecar.json", import.meta.url);
-writeFileSync(
-  file,
-  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, isSmoke, rows: results }, null, 2)}\n`,
-);
+const report = { at: new Date().toISOString(), node: process.version, isSmoke, rows: results };
+writeFileSync(new URL("./results/sidecar.json", import.meta.url), `${JSON.stringify(report, null, 2)}\n`);
 const missed = results.filter((row) => !row.isMet);
 console.log(
   missed.length === 0 ? "all bars are met" : `${missed.length} of ${results.length} bars are missed`,

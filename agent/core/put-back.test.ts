@@ -29,7 +29,7 @@ const ask: OpenAsk = {
   options: [],
 };
 
-test("three people without an answer, an ask, a child and a command are named; nothing open is nothing to say", () => {
+test("three people without an answer, an ask, a child, a command and a job are named; nothing open is nothing to say", () => {
   expect(openThings(emptyFold())).toBeUndefined();
   const fold: ThreadFold = {
     ...emptyFold(),
@@ -43,6 +43,7 @@ test("three people without an answer, an ask, a child and a command are named; n
     ],
     children: [{ threadId: knownThreadId.parse("child-1"), mode: "async", title: "tests" }],
     backgroundTasks: [{ taskId: "b1", title: "npm run dev" }],
+    jobs: { made: ["nightly"], calls: [] },
   };
   const lines = openThings(fold)?.split("\n") ?? [];
   expect(lines.slice(1).map((line) => line.replace(/\d\d:\d\d/, "T"))).toEqual([
@@ -53,6 +54,7 @@ test("three people without an answer, an ask, a child and a command are named; n
     "- People are still asked: Which?",
     "- Your child child-1 is at work: tests",
     "- In the background b1 runs: npm run dev",
+    "- You have made the job nightly: job_list says when it is due.",
   ]);
   const many = {
     ...fold,

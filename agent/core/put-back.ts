@@ -8,7 +8,7 @@ const MAX_TITLE = 200;
 
 /**
  * @returns undefined if nothing is open: no answer or ask from before the last compaction, no child, no background
- * command
+ * command, no job of its own
  */
 export function openThings(fold: ThreadFold): string | undefined {
   const { compactedSeq = Number.POSITIVE_INFINITY } = fold;
@@ -30,7 +30,10 @@ export function openThings(fold: ThreadFold): string | undefined {
   const tasks = fold.backgroundTasks.map(
     ({ taskId, title }) => `- In the background ${taskId} runs: ${short(title)}`,
   );
-  const lines = [owed, asks, children, tasks].flatMap(named);
+  const jobs = (fold.jobs?.made ?? []).map(
+    (name) => `- You have made the job ${name}: job_list says when it is due.`,
+  );
+  const lines = [owed, asks, children, tasks, jobs].flatMap(named);
   if (lines.length === 0) return undefined;
   return `[threadmux: your conversation was shortened. This is open:]\n${lines.join("\n")}`;
 }

@@ -213,5 +213,9 @@ test(`of ${CASES} calls none runs that would not have run without its gates, or 
 });
 
 test("what a gate tells the engine before a call is never a yes", () => {
-  expect(JSON.parse(goOnLine("r1")).response).toEqual({ subtype: "success", request_id: "r1", response: {} });
+  expect(JSON.parse(goOnLine({ requestId: "r1" })).response).toEqual({
+    subtype: "success",
+    request_id: "r1",
+    response: {},
+  });
 });

@@ -62,10 +62,11 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         pending: { ...fold.pending, model: null },
       };
     case "compaction_update": {
-      if (event.status === "in_progress") return fold;
-      const compactedSeq = event.status === "completed" ? event.seq : fold.compactedSeq;
+      if (event.status === "in_progress") return { ...fold, compactingSeq: event.seq };
+      const { compactingSeq = event.seq, ...rest } = fold;
+      const compactedSeq = event.status === "completed" ? compactingSeq : fold.compactedSeq;
       const pending = { ...fold.pending, compact: null };
-      return { ...fold, pending, ...(compactedSeq !== undefined && { compactedSeq }) };
+      return { ...rest, pending, ...(compactedSeq !== undefined && { compactedSeq }) };
     }
     case "memory_told":
       return { ...fold, memory: { seq: event.seq, generation: event.generation, with: event.with } };

@@ -155,8 +155,12 @@ export interface ThreadFold {
   context: { used: number; size: number } | null;
   /** When the agent was last told the beginning of its memory, and by which process; `with` which delivery or request. */
   memory?: { seq: number; generation: number; with: string };
-  /** When the context was last shortened. */
+  /** When the context was last shortened: what came before that may be left out of the summary. */
   compactedSeq?: number;
+  /** When the context began to be shortened, if that has not ended. */
+  compactingSeq?: number;
+  /** The jobs that its agent has made; the sidecar alone knows which of them are still there. */
+  jobs?: JobsFold;
   /** The provider takes no more calls for now, and nobody has been asked yet. */
   usageLimit?: { message: string; resetsAt?: string | undefined };
   /** A person lets the turn that was cut off go on by itself at this moment. */
@@ -177,6 +181,13 @@ export interface WaitingMessage {
   at?: string | undefined;
   /** The jobs that led to it. */
   causes?: readonly string[] | undefined;
+}
+
+export interface JobsFold {
+  /** Their names. */
+  made: string[];
+  /** Calls that make or remove one and have not ended. */
+  calls: { callId: string; name: string; isMade: boolean }[];
 }
 
 export interface VoiceFold {

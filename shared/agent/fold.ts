@@ -11,6 +11,7 @@ import { foldClock } from "./fold-clock.ts";
 import { foldEngine } from "./fold-engine.ts";
 import { foldGates } from "./fold-gates.ts";
 import { hasAskOfWork } from "./fold-held.ts";
+import { foldJobs } from "./fold-jobs.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
@@ -70,7 +71,7 @@ export function emptyFold(): ThreadFold {
 /** The fold with one more event; `fold` itself is not changed. */
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
-  const heard = foldVoice(foldMessage(next, event), event);
+  const heard = foldJobs(foldVoice(foldMessage(next, event), event), event);
   const folded = foldGates(foldEngine(foldTurn(foldAsk(heard, event), event), event), event);
   const mode = foldMode(folded.chosen, event, folded.engine?.engine);
   const after = { ...folded, chosen: { model: folded.chosen.model, ...mode } };

@@ -63,6 +63,8 @@ export interface ModelOptions {
   callsAgain?: boolean;
   /** Makes its answer from the conversation alone, in the place of the scripts that messages carry. */
   say?: (messages: readonly ApiMessage[]) => Round;
+  /** What it answers when it is asked to sum up the conversation. */
+  summary?: () => string;
 }
 
 export async function startModel(options: ModelOptions = {}): Promise<Model> {
@@ -165,11 +167,11 @@ function strings(value: unknown): string[] {
   return Object.values(value).flatMap(strings);
 }
 
-function roundFor({ messages, tools }: ModelRequest, { callsAgain, say }: ModelOptions): Round {
+function roundFor({ messages, tools }: ModelRequest, { callsAgain, say, summary }: ModelOptions): Round {
   const conversation = messages.flatMap(spoken);
   const last = conversation[conversation.length - 1]?.text ?? "";
   if (/create a detailed summary|^Summarise this conversation/im.test(last))
-    return { text: "<summary>The conversation so far.</summary>" };
+    return { text: summary?.() ?? "<summary>The conversation so far.</summary>" };
   // A request without tools is one beside the conversation, such as for a title.
   if (!tools?.length) return { text: "A title" };
   if (say) return say(messages);

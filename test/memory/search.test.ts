@@ -26,6 +26,10 @@ beforeAll(async () => {
     );
     await untilStatus(sidecar, name, "idle");
   }
+  // Another agent of the shop.
+  const prompt = script("Hello", { text: "Hello." });
+  await sidecar.client.createThread({ threadId: "clerk", type: "agent", dir: "shop", command: prompt });
+  await untilStatus(sidecar, "clerk", "idle");
 });
 afterAll(() => sidecar?.close());
 
@@ -58,6 +62,7 @@ test("a note is found at once by its directory's agents, with file, line and day
     const said = await search("shop", query, "memory");
     expect(said, query).toContain(`dir/deploy.md:2 (${today})`);
     expect(said).toMatch(/\d files? (was|were) looked through/);
+    expect(await search("clerk", query, "memory"), query).toContain(`dir/deploy.md:2 (${today})`);
     expect(await search("bank", query), query).not.toContain("deploy.md");
   }
   expect(await search("shop", "nowhere written")).toContain("Nothing has all of these words");

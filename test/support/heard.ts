@@ -27,9 +27,9 @@ export function textsHeardBy({ stateDir, folders }: Side, threadId: string): str
   return lines.flatMap((line) => {
     const { message, attachment } = JSON.parse(line) as {
       message?: { content: string | { text?: string }[] };
-      attachment?: { prompt?: { text?: string }[] };
+      attachment?: { prompt?: { text?: string }[]; text?: string };
     };
-    const blocks = message?.content ?? attachment?.prompt ?? [];
+    const blocks = message?.content ?? attachment?.prompt ?? attachment?.text ?? [];
     return typeof blocks === "string" ? [blocks] : blocks.map(({ text = "" }) => text);
   });
 }

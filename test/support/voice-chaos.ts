@@ -6,6 +6,8 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LocalDiscord } from "../../local-discord/run.ts";
 import { Vm } from "../../relay/sidecar/vm.ts";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { foldEvents } from "../../shared/agent/fold.ts";
 import { AppError } from "../../shared/errors.ts";
 import { signRequest } from "../../vm/hooks/proof.ts";
 import { engineOf, folderOf, runnersOf } from "./agent-siege.ts";
@@ -110,24 +112,24 @@ export class VoiceChaos {
     }
   }
 
-  /** What keeps something open comes first. */
+  /** What keeps something open comes first. Nobody is sent more than five messages for what was read at once. */
   #kindsOf(burst: number): Kind[] {
     const { random } = this.#options;
     const kinds = BURSTS[burst % BURSTS.length] ?? [];
-    const others = Array.from(
-      { length: 4 + Math.floor(random() * 5) },
-      () => kinds[Math.floor(random() * kinds.length)] ?? "answer",
+    const pick = () => kinds[Math.floor(random() * kinds.length)] ?? "answer";
+    const others = Array.from({ length: 4 + Math.floor(random() * 5) }, pick).map((kind, at, all) =>
+      kind === "twice" && all.indexOf(kind) !== at ? "answer" : kind,
     );
     const holder = burst % FREE_EVERY === FREE_EVERY - 1 ? undefined : HOLDERS[burst % HOLDERS.length];
     return holder === undefined ? others : [holder, ...others];
   }
 
   async findFaults(): Promise<string[]> {
-    return this.#truth.findFaults(await transcriptOf(this.#options.sidecar, this.#threadId));
+    return this.#truth.findFaults(await this.#events());
   }
 
   async figures(): Promise<ChaosFigures> {
-    const events = await transcriptOf(this.#options.sidecar, this.#threadId);
+    const events = await this.#events();
     const messages = events.filter(({ type }) => type === "voice_message").length;
     const [inputs, kills, requests] = [this.#inputs, this.#kills, this.#truth.requests.length];
     return { inputs, kills, requests, messages, ...countTurns(events) };
@@ -153,9 +155,8 @@ export class VoiceChaos {
       const { messages } = await this.#vm.voice.listSpoken();
       const { status, waiting } = await sidecar.client.getThread(this.#threadId);
       const isIdle = status === "idle" && waiting === 0 && (await this.#asks()).length === 0;
-      return (
-        messages.length === 0 && isIdle && this.#truth.isSeen(() => true) && this.#truth.areChildrenBack()
-      );
+      const isSaid = messages.length === 0 && this.#truth.isSeen(() => true) && this.#truth.areChildrenBack();
+      return isIdle && isSaid && foldEvents(await this.#events()).children.length === 0;
     });
     this.#mayDecide = false;
   }
@@ -251,6 +252,10 @@ export class VoiceChaos {
       relay.start();
       await relay.untilReady();
     }
+  }
+
+  #events(): Promise<ThreadEvent[]> {
+    return transcriptOf(this.#options.sidecar, this.#threadId);
   }
 
   get #vm(): Vm {

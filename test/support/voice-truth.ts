@@ -12,6 +12,8 @@ import { answerOf, endOf, type Kind, moreOf, nameOf, nothingFor, PRIVATE } from 
 /** Discord's types of messages. */
 const DEFAULT = 0;
 const REPLY = 19;
+/** What needs a person, over all agents. */
+const INBOX = /^(?:\u{1f4ed}|\u{1f4e5})/u;
 
 export interface Sent {
   n: number;
@@ -142,8 +144,10 @@ export class VoiceTruth {
   #bot(): SeenMessage[] {
     const { discord, channels } = this.#options;
     const all = channels.flatMap((id) => discord.driver.messages(id));
-    // Others are Discord's own lines, such as the one that a thread was begun.
-    return all.filter(({ author, type }) => author.isBot && (type === DEFAULT || type === REPLY));
+    // Others are Discord's own lines, such as the one that a thread was begun, and what the bot keeps for each person.
+    const isSaid = ({ type, content }: SeenMessage) =>
+      (type === DEFAULT || type === REPLY) && !INBOX.test(content);
+    return all.filter((message) => message.author.isBot && isSaid(message));
   }
 }
 

@@ -4,6 +4,7 @@ import type { EventOf } from "../../shared/agent/events.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { timeOf } from "../../shared/clock-text.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { linesOf } from "../../shared/outside-text.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Tool } from "./tool.ts";
 
@@ -90,6 +91,6 @@ export function readInputsTool({ agents, isFor }: ReadInputsOptions): Tool {
 
 /** No line of anybody's text can be taken for an input's beginning: each stands behind a sign. */
 function written({ handle, at, text }: HeardInput): string {
-  const lines = text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/).map((line) => `> ${line}`);
+  const lines = linesOf(text).map((line) => `> ${line}`);
   return [`[${handle} ${timeOf(at)}]`, ...lines].join("\n");
 }

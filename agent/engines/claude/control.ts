@@ -22,6 +22,8 @@ export const AFTER_CALL = "post";
 
 /** The hook before a turn ends. */
 export const BEFORE_END = "stop";
+/** The hook after a compaction, before the model is called again. */
+export const AFTER_COMPACTION = "compacted";
 
 /** @param hasEndGate somebody decides whether a turn may end */
 export function openLine(hasEndGate = false): string {
@@ -31,6 +33,9 @@ export function openLine(hasEndGate = false): string {
       PreToolUse: [{ hookCallbackIds: [BEFORE_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolUse: [{ hookCallbackIds: [AFTER_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolBatch: [{ hookCallbackIds: [AFTER_CALLS], timeout: HOOK_TIMEOUT_SECONDS }],
+      SessionStart: [
+        { matcher: "compact", hookCallbackIds: [AFTER_COMPACTION], timeout: HOOK_TIMEOUT_SECONDS },
+      ],
       ...(hasEndGate && { Stop: [{ hookCallbackIds: [BEFORE_END], timeout: HOOK_TIMEOUT_SECONDS }] }),
     },
   });
@@ -82,9 +87,13 @@ function responseLine(requestId: string, response: object): string {
   });
 }
 
-/** @param news for the model; of the hook after a round of calls alone */
-export function goOnLine(requestId: string, news?: string): string {
-  const output = { hookEventName: "PostToolBatch", additionalContext: news };
+/** @param news for the model; of the hooks after a round of calls and after a compaction alone */
+export function goOnLine(
+  { requestId, isAfterCompaction }: Pick<OpenRequest, "requestId" | "isAfterCompaction">,
+  news?: string,
+): string {
+  const hookEventName = isAfterCompaction ? "SessionStart" : "PostToolBatch";
+  const output = { hookEventName, additionalContext: news };
   return responseLine(requestId, news === undefined ? {} : { hookSpecificOutput: output });
 }
 

@@ -120,7 +120,7 @@ export class ClaudeSession implements EngineSession {
     if (!("reply" in answer)) return answerLine(answer, request, this.#request.textAt(byte, bytes));
     switch (answer.reply) {
       case "go_on":
-        return goOnLine(requestId, answer.news);
+        return goOnLine(request, answer.news);
       case "stop":
         return request.isBeforeEnd
           ? keepOnLine(requestId, answer.reason)

@@ -9,7 +9,7 @@ import type { Line } from "../../../shared/agent/jsonl.ts";
 import { ownValue, without } from "../../../shared/own-value.ts";
 import type { HeldCall, OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
-import { AFTER_CALL, AFTER_CALLS, BEFORE_CALL, BEFORE_END } from "./control.ts";
+import { AFTER_CALL, AFTER_CALLS, AFTER_COMPACTION, BEFORE_CALL, BEFORE_END } from "./control.ts";
 import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
 import { asRecord, kindOf } from "./tools.ts";
@@ -136,11 +136,13 @@ function requestLine(
   const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
   const isAfterCalls = request.callback_id === AFTER_CALLS;
   const isBeforeEnd = request.callback_id === BEFORE_END;
+  const isAfterCompaction = request.callback_id === AFTER_COMPACTION;
   const call = callOf(request);
   const place = {
     ...{ byte: line.byte, bytes: line.bytes },
     ...(call && { call }),
     ...(isBeforeEnd && { isBeforeEnd }),
+    ...(isAfterCompaction && { isAfterCompaction }),
   };
   const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, isSubagent, ...place };
   const next = { ...noteFolder(state, request), requests: { ...state.requests, [requestId]: open } };

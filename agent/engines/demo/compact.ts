@@ -9,20 +9,23 @@ const SUMMARY = "This session is being continued from a previous conversation. T
 export const isCommand = ({ content }: Message): boolean => /^\/compact(\s|$)/.test(content[0]?.text ?? "");
 
 /** @returns the fields of the result line. */
-export function compact(
+export async function compact(
   { uuid, content }: Message,
-  { output, session, settings, cwd }: Context,
-): Record<string, unknown> {
+  { output, session, settings, cwd, peer }: Context,
+): Promise<Record<string, unknown>> {
   const startedAt = performance.now();
   output.lifecycle(uuid, "started");
   output.system("status", { status: "compacting" });
   const pre_tokens = tokensOf(JSON.stringify(session.conversation()));
   const post_tokens = tokensOf(SUMMARY);
+  const replies = await peer.hook("SessionStart", { source: "compact" }, "", new AbortController().signal);
   output.system("status", { status: null, compact_result: "success" });
   output.init({ cwd, model: settings.model, permissionMode: settings.mode }, [uuid]);
   session.add({ type: "compact" });
   const summary = { role: "user", content: SUMMARY };
   const logical_parent_uuid = session.add({ type: "user", isMeta: true, message: summary });
+  for (const { additionalContext } of replies)
+    if (additionalContext) session.addContext(`SessionStart hook additional context: ${additionalContext}`);
   const duration_ms = Math.round(performance.now() - startedAt);
   output.system("compact_boundary", {
     compact_metadata: {

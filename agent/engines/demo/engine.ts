@@ -32,6 +32,7 @@ export class Engine {
   #notifications: Notification[] = [];
   /** The cut-off turn that is about to go on. */
   #cut: Extract<Cause, { kind: "resume" }> | undefined;
+  #isCompacting = false;
   /** The turn that runs. */
   #turn: AbortController | undefined;
   #results = 0;
@@ -133,7 +134,7 @@ export class Engine {
 
   /** A turn runs, or a cut-off one is about to go on. */
   get #isBusy(): boolean {
-    return this.#turn !== undefined || this.#cut !== undefined;
+    return this.#turn !== undefined || this.#cut !== undefined || this.#isCompacting;
   }
 
   #control({ request_id, request }: Request): void {
@@ -202,11 +203,11 @@ export class Engine {
 
   /** Begins the next turn, if none runs and there is one. */
   #next(): void {
-    if (this.#turn || this.#cut) return;
+    if (this.#turn || this.#cut || this.#isCompacting) return;
     const [first] = this.#queue;
     if (first && isCommand(first)) {
       this.#queue.shift();
-      this.#compact(first);
+      void this.#compact(first);
       return;
     }
     if (first) {
@@ -316,8 +317,10 @@ export class Engine {
     this.#output.reply(requestId, { model });
   }
 
-  #compact(message: Message): void {
-    const fields = compact(message, this.#context);
+  async #compact(message: Message): Promise<void> {
+    this.#isCompacting = true;
+    const fields = await compact(message, this.#context);
+    this.#isCompacting = false;
     this.#costUsd += costOf(fields["usage"] as Usage);
     this.#printResult(fields);
     this.#output.lifecycle(message.uuid, "completed");

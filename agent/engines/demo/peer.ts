@@ -93,7 +93,8 @@ export class Peer {
   ): Promise<HookReply[]> {
     const replies: HookReply[] = [];
     for (const { matcher, hookCallbackIds, timeout = 600 } of this.hooks[event] ?? []) {
-      if (matcher && !new RegExp(`^(?:${matcher})$`).test(String(input["tool_name"]))) continue;
+      const matched = String(input["tool_name"] ?? input["source"]);
+      if (matcher && !new RegExp(`^(?:${matcher})$`).test(matched)) continue;
       for (const callback_id of hookCallbackIds) {
         const request = {
           subtype: "hook_callback",

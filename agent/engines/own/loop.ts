@@ -36,6 +36,8 @@ export interface LoopOptions {
 export class Loop {
   readonly #options: LoopOptions;
   #turn: Turn | undefined;
+  /** The conversation was made shorter, and the runner may not have said yet what is open. */
+  #isShortened = false;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -50,7 +52,10 @@ export class Loop {
   async run(): Promise<never> {
     const { history, output, mailbox, calls, compacting } = this.#options;
     if (history.compaction.isRunning) compacting.giveUp();
-    if (history.turn) this.#beginTurn("resume", [...history.turn]);
+    if (history.turn) {
+      this.#beginTurn("resume", [...history.turn]);
+      this.#isShortened = history.summary !== undefined;
+    }
     calls.settle();
     for (;;) {
       const isBusy = await this.#step();
@@ -106,6 +111,16 @@ export class Loop {
     output.say({ closed: [{ requestId, ...(verdict && { verdict }) }] });
     turn.isRoundOver = true;
     turn.news = verdict?.text;
+  }
+
+  /** What a summary leaves out is told by the runner, before the model is called for the first time after it. */
+  async #hearWhatIsOpen(turn: Turn): Promise<void> {
+    const { news } = turn;
+    await this.#endRound(turn);
+    if (turn.signal.aborted) return;
+    this.#isShortened = false;
+    const told = [news, turn.news].filter((text) => text !== undefined);
+    turn.news = told.length === 0 ? undefined : told.join("\n\n");
   }
 
   /** The runner may keep the model at work. */
@@ -164,19 +179,23 @@ export class Loop {
 
   async #answer(turn: Turn): Promise<void> {
     const { choice, compacting, answers, tools } = this.#options;
-    const { news } = turn;
-    turn.news = undefined;
     const chosen = choice.find();
     if ("problem" in chosen) return this.#endTurn(turn, "error", chosen.problem);
-    if (compacting.isDue) await compacting.run("auto", { chosen, turn });
+    if (compacting.isDue && (await compacting.run("auto", { chosen, turn }))) this.#isShortened = true;
+    if (this.#isShortened) await this.#hearWhatIsOpen(turn);
     await tools.look(turn.signal);
     if (turn.signal.aborted) return;
+    const { news } = turn;
+    turn.news = undefined;
     const asked = { kind: "chat" as const, title: "Calling LLM", news, signal: turn.signal };
     const answered = await answers.next(chosen, asked, (price, usage) => turn.spend(price, usage));
     turn.isRoundOver = false;
     if (answered.is === "failed") {
       const { sentence, isTooLong } = answered.fault;
-      if (isTooLong && (await compacting.run("auto", { chosen, turn }))) return;
+      if (isTooLong && (await compacting.run("auto", { chosen, turn }))) {
+        this.#isShortened = true;
+        return;
+      }
       return this.#endTurn(turn, turn.signal.aborted ? "cancelled" : "error", sentence);
     }
     if (answered.is === "answer") await this.#endEarly(turn, answered);
