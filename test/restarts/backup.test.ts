@@ -9,6 +9,8 @@ import {
   readdirSync,
   readFileSync,
   readSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -67,6 +69,12 @@ function rowsOf(stateDir: string): Record<string, Row[]> {
   }
 }
 
+/** As they are in another folder: the processes by these markers are the original's. */
+function withoutMarkers(rows: Record<string, Row[]>): Record<string, Row[]> {
+  return { ...rows, threads: rows["threads"]?.map(({ marker: _, ...row }) => row) ?? [] };
+}
+const markersOf = (stateDir: string) => rowsOf(stateDir)["threads"]?.map((row) => row["marker"]) ?? [];
+
 /** Every file below these folders, with its bytes. */
 function filesOf(stateDir: string, folders: readonly string[]): Record<string, string> {
   const files: Record<string, string> = {};
@@ -99,7 +107,8 @@ test("under load: all that the database tells of is in the copy, three times in 
     const inside = place();
     mkdirSync(inside);
     await run("tar", ["-xf", made.file, "-C", inside, "threadmux.db", "threadmux-backup.json"]);
-    expect(rowsOf(dir)).toEqual(rowsOf(inside));
+    expect(withoutMarkers(rowsOf(dir))).toEqual(withoutMarkers(rowsOf(inside)));
+    expect(new Set([...markersOf(dir), ...markersOf(inside)]).size).toBe(6);
     const { ends } = JSON.parse(readFileSync(join(inside, "threadmux-backup.json"), "utf8"));
     expect(Object.keys(ends).sort()).toEqual([
       ...["logs/busy.log", "logs/flood-1.log", "logs/flood-2.log"],
@@ -126,8 +135,39 @@ test("under load: all that the database tells of is in the copy, three times in 
     expect(Buffer.byteLength(transcript)).toBeGreaterThanOrEqual(Number(agents?.[0]?.["transcript_bytes"]));
     const inbox = readFileSync(join(dir, "threads/busy/inbox.jsonl"), "utf8");
     expect(inbox).toContain("Work");
+    await servedAs(made.file, ends);
   }
-}, 60_000);
+}, 120_000);
+
+/** Another sidecar serves what was copied while all of it grew: to the byte as it was at the backup's moment. */
+async function servedAs(archive: string, ends: Record<string, number>): Promise<void> {
+  const folders = makeSidecarFolders("l");
+  await restore(archive, folders.stateDir);
+  const copied = readFileSync(join(folders.stateDir, "threads/busy/transcript.jsonl"), "utf8");
+  const env = { ...folders.env, REPOS_DIR: sidecar.reposDir };
+  const other = await startSidecar(
+    { ...BYPASS_CONFIG, reposDir: sidecar.reposDir },
+    { folders: { ...folders, env } },
+  );
+  try {
+    // They go on where they run: nothing of them is the copy's.
+    for (const id of ["flood-1", "flood-2", "busy"])
+      expect([id, (await sidecar.client.getThread(id)).status]).toEqual([id, "running"]);
+    for (const id of ["flood-1", "flood-2"]) {
+      const end = ends[`logs/${id}.log`];
+      expect(await other.client.getThread(id)).toMatchObject({ status: "lost", offset: end });
+      const { output, offset } = await readAll(other.client, id);
+      const live = readFileSync(join(sidecar.stateDir, "logs", `${id}.log`)).subarray(0, end);
+      expect([offset, output === live.toString()]).toEqual([end, true]);
+    }
+    // The agent goes on from where it was then.
+    const lines = copied.trimEnd().split("\n");
+    const events = await transcriptOf(other, "busy");
+    expect(events.slice(0, lines.length)).toEqual(lines.map((line) => JSON.parse(line)));
+  } finally {
+    await other.close();
+  }
+}
 
 test("a restored folder is a sidecar's: every thread, offset, transcript and row equal", async () => {
   const { client, stateDir } = sidecar;
@@ -154,7 +194,7 @@ test("a restored folder is a sidecar's: every thread, offset, transcript and row
   });
   const folders = makeSidecarFolders("r");
   await restore(file, folders.stateDir);
-  expect(rowsOf(folders.stateDir)).toEqual(rows);
+  expect(withoutMarkers(rowsOf(folders.stateDir))).toEqual(withoutMarkers(rows));
   // A thread's token for its tools is made anew.
   const isToken = (name: string) => name.endsWith("/mcp.json");
   expect(Object.keys(files).some(isToken)).toBe(true);
@@ -304,5 +344,14 @@ test("from the command line", async () => {
     stdout: `${join(cwd, "copy")}\n`,
     stderr: expect.stringMatching(/threads, as they were/),
   });
-  expect(rowsOf(join(cwd, "copy"))).toEqual(rowsOf(sidecar.stateDir));
+  expect(withoutMarkers(rowsOf(join(cwd, "copy")))).toEqual(withoutMarkers(rowsOf(sidecar.stateDir)));
+  // In its own place again it is the same to the byte: threads' programs that are left there are ended by the sidecar.
+  renameSync(sidecar.stateDir, `${sidecar.stateDir}.old`);
+  try {
+    await cli("restore", "b.tar", "--to", sidecar.stateDir);
+    expect(rowsOf(sidecar.stateDir)).toEqual(rowsOf(`${sidecar.stateDir}.old`));
+  } finally {
+    rmSync(sidecar.stateDir, { recursive: true, force: true });
+    renameSync(`${sidecar.stateDir}.old`, sidecar.stateDir);
+  }
 });

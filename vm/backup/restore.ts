@@ -21,8 +21,10 @@ import type { RestoreDone } from "../../shared/backup.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { statePaths } from "../config.ts";
 import { checkStateDir } from "../state-dir.ts";
+import { renewMarkers } from "../store/copy.ts";
 import { checkDatabase } from "../store/database.ts";
 import { isLockHeld } from "../store/lock.ts";
+import { newMarker } from "../threads/names.ts";
 import { DATABASE, MANIFEST, type Manifest, notOne, parseManifest } from "./manifest.ts";
 import { tar } from "./tar.ts";
 
@@ -37,6 +39,7 @@ export async function restore(source: string, target: string, signal?: AbortSign
   const manifest = await readManifest(file, signal);
   refuseFolder(dir);
   mkdirSync(dirname(dir), { recursive: true, mode: 0o700 });
+  const isMoved = manifest.stateDir !== join(realpathSync(dirname(dir)), basename(dir));
   const part = mkdtempSync(join(dirname(dir), `.${basename(dir)}.part-`));
   try {
     await tar(["--extract", `--file=${file}`, "--no-same-owner", "-C", part], signal);
@@ -45,13 +48,14 @@ export async function restore(source: string, target: string, signal?: AbortSign
       throw new AppError("invalid_request", `${file} is cut off: it has no database; nothing was kept`);
     checkDatabase(join(part, DATABASE));
     cutOff(part, manifest.ends ?? {});
+    // The original's programs may go on there. In its own place they are what the sidecar finds without a session, and ends.
+    if (isMoved) renewMarkers(join(part, DATABASE), newMarker);
     if (existsSync(dir)) rmdirSync(dir); // empty, as was looked at; else it refuses
     renameSync(part, dir);
   } catch (error) {
     rmSync(part, { recursive: true, force: true });
     throw explained(error, file, dir);
   }
-  const isMoved = manifest.stateDir !== realpathSync(dir);
   return {
     dir,
     threads: manifest.threads,

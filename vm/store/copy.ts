@@ -72,3 +72,17 @@ export function setFirstOffsets(copy: string, starts: readonly LogStart[]): void
     db.close();
   }
 }
+
+/** Writes other markers into a copy: no process that runs is of its threads. */
+export function renewMarkers(copy: string, newMarker: () => string): void {
+  const db = new Sqlite(copy);
+  try {
+    const ids = db.prepare("SELECT thread_id FROM threads").pluck().all();
+    const set = db.prepare("UPDATE threads SET marker = ? WHERE thread_id = ?");
+    db.transaction(() => {
+      for (const id of ids) set.run(newMarker(), id);
+    })();
+  } finally {
+    db.close();
+  }
+}
