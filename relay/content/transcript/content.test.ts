@@ -211,6 +211,16 @@ test("an ask that is asked again after a restart stays in its message", () => {
   expect(asks[0]?.buttons.map(({ id }) => id)).toEqual(["ask:q2:once", "ask:q2:no", "because:q2:no"]);
 });
 
+test("a turn that nobody's message began says what did", () => {
+  const begun = (cause: string) => {
+    const pages = show([{ ...start, cause } as EventBody, call("c1", "Bash", "Bash ls", {}), done("c1")]);
+    return pages.map(({ text }) => text).join("\n");
+  };
+  expect(begun("task")).toContain("↻ a background task has news");
+  expect(begun("resume")).toContain("↻ goes on where it was cut off");
+  expect(begun("message")).not.toContain("↻");
+});
+
 test("one question is buttons, several are lists", () => {
   const question = (multiSelect: boolean) => ({
     question: "Which database?",
