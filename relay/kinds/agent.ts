@@ -57,6 +57,7 @@ function open(options: LiveThreadOptions): LiveThread {
     where: thread.dir,
     isPrivate: thread.voice === "message",
     mark: mark?.kind === "transcript" ? mark : undefined,
+    keys: options.rows.map(({ key }) => key),
   });
   return openShown<TranscriptReply>(
     { ...options, log },

@@ -140,3 +140,12 @@ export function who(source: string): string {
   const id = findDiscordId(source);
   return id === undefined ? inline(source, 60) : `<@${id}>`;
 }
+
+/** The name of its message in the ledger. */
+export function askKey({ seq }: Pick<Ask, "seq">): string {
+  return `a${seq}`;
+}
+
+export function isAskKey(key: string): boolean {
+  return /^a\d+$/.test(key);
+}

@@ -63,6 +63,7 @@ function deliver(
     if (sent.size >= count) return [...sent.keys()];
     if (action.kind !== "send" && action.kind !== "edit") throw new Error(action.kind);
     const { page } = action;
+    content.begin(page.key);
     sent.set(page.key, { id: String(sent.size + 1), shows: shownBy(page), isGone: false });
   }
 }
@@ -201,4 +202,76 @@ test("an answer that may be asked for again costs the calls that end meanwhile n
     expect(story.entries.at(-1)).toMatchObject({ kind: "ask", mayComeBack: true });
   };
   expect(findFastGrowth({ name: "answers", make }, tell, [250, 2_500, 25_000])).toBeUndefined();
+});
+
+const refusal = (requestId: string) =>
+  ({ type: "permission_response", requestId, outcome: "selected", optionId: "no" }) as const;
+const refused = (n: number) => [
+  call(`c${n}`, "Bash", "Bash rm", {}),
+  ask(`r${n}`, `c${n}`),
+  refusal(`r${n}`),
+  done(`c${n}`),
+];
+
+test("of asks that were answered before anybody saw them, the middle is left out and counted too", async () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => refused(n)).flat();
+  const open = [call("open", "Bash", "Bash push", {}), ask("still", "open")];
+  const content = await fed(numbered([start, ...refused(9_999), ...open, ...many]));
+  const sent = new Map<string, SentMessage>();
+  deliver(content, sent);
+  expect(sent.size).toBeLessThan(260);
+  const shown = [...sent.values()].map(({ shows = "" }) => shows);
+  const note = shown.filter((text) => text.includes("left out"));
+  expect(note).toHaveLength(1);
+  // An ask a call, and an activity before it.
+  const leftOut = Number(/(\d+) messages are left out/.exec(note[0] ?? "")?.[1]);
+  expect(leftOut + sent.size - 1).toBe(2 * 5_002);
+  // The one that nobody has decided stands there with what decides it.
+  expect(shown.filter((text) => text.includes("Allow once"))).toHaveLength(1);
+});
+
+test("an ask that stands in Discord loses its buttons, whatever is left out behind it, also after a restart", async () => {
+  const first = numbered([start, call("c", "Bash", "Bash push", {}), ask("r", "c")]);
+  const behind = numbered(
+    [...turns(300), refusal("r"), ...Array.from({ length: 2_000 }, (_, n) => refused(n)).flat()],
+    first.length + 1,
+  );
+  for (const isRestarted of [false, true]) {
+    let content = await fed(first);
+    const sent = new Map<string, SentMessage>();
+    deliver(content, sent);
+    expect(sent.get("a3")?.shows).toContain("Allow once");
+    if (isRestarted) content = await restartLong(content, first, [...sent.keys()]);
+    await feedLong(content, behind);
+    deliver(content, sent);
+    expect(sent.get("a3")?.shows).not.toContain("Allow once");
+    expect(sent.size).toBeLessThan(300);
+  }
+});
+
+test("an ask that was left out and is asked again is shown as a new one", async () => {
+  const many = Array.from({ length: 2_000 }, (_, n) => refused(n)).flat();
+  const again = ask("again", "c500", { replaces: "r500" });
+  const content = await fed(numbered([start, ...many]));
+  const from = numbered([start, ...many]).length + 1;
+  await feedLong(content, numbered([again], from));
+  const sent = new Map<string, SentMessage>();
+  deliver(content, sent);
+  expect(sent.get(`a${from}`)?.shows).toContain("Allow once");
+});
+
+test("what comes behind twenty calls that were allowed and still run is delivered", async () => {
+  const allowed = (n: number) => [
+    ...[call(`l${n}`, "Bash", "Bash sleep", {}), ask(`q${n}`, `l${n}`)],
+    ...[{ ...refusal(`q${n}`), optionId: "once" }],
+  ];
+  const many = Array.from({ length: 20 }, (_, n) => allowed(n)).flat();
+  const behind = Array.from({ length: 20 }, (_, n) => [
+    say(`Note ${n}. ${"x".repeat(400)}`),
+    ...[call(`d${n}`, "Read", "Read a", {}), done(`d${n}`)],
+  ]).flat();
+  const content = await fed(numbered([start, ...many, ...behind]));
+  const sent = new Map<string, SentMessage>();
+  deliver(content, sent);
+  expect([...sent.values()].map(({ shows = "" }) => shows).join()).toContain("Note 19.");
 });

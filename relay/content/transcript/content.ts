@@ -5,6 +5,7 @@ import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
 import { turns } from "../turns.ts";
+import { askKey, isAskKey } from "./ask.ts";
 import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
 import { Listing } from "./listing.ts";
@@ -36,6 +37,8 @@ export interface TranscriptContentOptions {
   mark?: TranscriptMark | undefined;
   /** Nothing that the agent writes is shown: it speaks with a tool. */
   isPrivate?: boolean;
+  /** Of messages that an earlier process has sent, or was about to send. */
+  keys?: readonly string[];
 }
 
 export class TranscriptContent implements Content<TranscriptReply> {
@@ -54,14 +57,17 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #eventCount = 0;
   #live: Live | undefined;
   readonly #ends: EndNotices;
+  /** Of asks that have a message, or may have one. */
+  readonly #askKeys = new Set<string>();
 
   /**
    * @param starter the Discord user who started the thread.
    * @param where the directory that the agent works in.
    */
-  constructor({ starter, where, mark, isPrivate = false }: TranscriptContentOptions) {
+  constructor({ starter, where, mark, isPrivate = false, keys = [] }: TranscriptContentOptions) {
     this.#skipped = mark?.skipped ?? [];
-    this.#story = new Story(isPrivate, this.#skipped);
+    for (const key of keys) this.begin(key);
+    this.#story = new Story(isPrivate, this.#skipped, (ask) => this.#askKeys.has(askKey(ask)));
     this.#starter = starter;
     this.#ends = new EndNotices(starter);
     this.#where = where;
@@ -119,7 +125,9 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return [...this.#placed.pages((key) => key !== carrier && !isListed(key)), ...pages];
   }
 
-  begin(): void {}
+  begin(key: string): void {
+    if (isAskKey(key)) this.#askKeys.add(key);
+  }
 
   /** Whether more pages wait than the last {@link pages} listed. */
   get isCut(): boolean {
@@ -134,7 +142,9 @@ export class TranscriptContent implements Content<TranscriptReply> {
       else this.#placed.drop(key);
     }
     const { count } = this.#listing;
-    this.#story.forget(this.#listing.forget(), count);
+    const done = this.#listing.forget();
+    for (const entry of done) if (entry.kind === "ask") this.#askKeys.delete(askKey(entry));
+    this.#story.forget(done, count);
     this.#forgetOldBytes();
   }
 

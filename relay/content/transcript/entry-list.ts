@@ -1,5 +1,5 @@
 /** The entries that are still told, in order. Forgetting one takes no look at those behind it. */
-import type { Activity, Entry, Skipped } from "./entries.ts";
+import type { Activity, Ask, Entry, Skipped } from "./entries.ts";
 import { mayCarry, messagesOf } from "./render.ts";
 
 export type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since" | "reach"> : never) : never;
@@ -12,6 +12,15 @@ const MAX_WAITING = 1_000;
 /** The number of newest messages that are told all the same if more wait. */
 const KEPT_WAITING = 200;
 
+/** What is known of asks besides their entries. */
+export interface AskMessages {
+  /** Whether there may be a message of it: its buttons must go once it is answered. */
+  has(ask: Ask): boolean;
+  /** It is left out: asked again, it is a new one. */
+  leaveOut(ask: Ask): void;
+}
+const NO_MESSAGES: AskMessages = { has: () => true, leaveOut: () => {} };
+
 export class EntryList {
   readonly #entries: Entry[] = [];
   /** The newest entry, also when it is forgotten, and the newest that is worth the thread's buttons. */
@@ -20,9 +29,12 @@ export class EntryList {
   #waiting = 0;
   /** Ranges that an earlier process has left out and whose entries are not all there yet, in order. */
   #pending: SkippedRange[];
+  readonly #messages: AskMessages;
 
-  constructor(skipped: readonly SkippedRange[] = []) {
+  /** @param messages the asks that have a message in Discord, or may have one */
+  constructor(skipped: readonly SkippedRange[] = [], messages: AskMessages = NO_MESSAGES) {
     this.#pending = [...skipped];
+    this.#messages = messages;
   }
 
   get all(): readonly Entry[] {
@@ -86,8 +98,8 @@ export class EntryList {
   }
 
   /**
-   * Leaves out entries if too many wait: one entry says how many messages they would have been. Asks, failures, files
-   * and marks are never left out, nor are the newest {@link KEPT_WAITING} messages.
+   * Leaves out entries if too many wait: one entry says how many messages they would have been. Failures, files and
+   * marks are never left out, nor are the newest {@link KEPT_WAITING} messages, nor an ask that is open or was shown.
    * @param listed the number of first entries that stay: their messages may be on their way
    * @returns the range that was left out; undefined if there was none
    */
@@ -99,7 +111,7 @@ export class EntryList {
       end -= 1;
       kept += weightOf(this.#entries[end] as Entry);
     }
-    const left = this.#entries.slice(listed, end).filter(maySkip);
+    const left = this.#entries.slice(listed, end).filter((entry) => this.#maySkip(entry));
     const [first, last] = [left[0], left.at(-1)];
     // There is nothing new to leave out if all of these were left out before.
     if (!first || !last || left.every(({ kind }) => kind === "skipped")) return undefined;
@@ -120,30 +132,42 @@ export class EntryList {
     }
   }
 
+  /** An ask that is answered and was never shown lets nobody decide anything. */
+  #maySkip(entry: Entry): boolean {
+    if (entry.kind !== "ask") return isPassing(entry);
+    return entry.response !== undefined && entry.mayComeBack !== true && !this.#messages.has(entry);
+  }
+
   #skip(begin: number, end: number, [from, to]: SkippedRange): void {
     const range = this.#entries.slice(begin, end);
-    const left = range.filter(maySkip);
+    const left = new Set(range.filter((entry) => this.#maySkip(entry)));
     const [first] = left;
     if (!first) return;
-    const messages = left.reduce((sum, entry) => sum + messagesOf(entry), 0);
+    const messages = sumOf(left, messagesOf);
     const { since, reach } = first;
     const skipped: Skipped = { kind: "skipped", seq: from, to, since, reach, messages };
-    const told = range.filter((entry) => !maySkip(entry));
+    const told = range.filter((entry) => !left.has(entry));
+    for (const entry of left) if (entry.kind === "ask") this.#messages.leaveOut(entry);
     this.#entries.splice(begin, range.length, skipped, ...told);
-    this.#waiting += weightOf(skipped) - left.reduce((sum, entry) => sum + weightOf(entry), 0);
-    if (this.carrier && left.includes(this.carrier)) this.#newest.delete("carrier");
+    this.#waiting += weightOf(skipped) - sumOf(left, weightOf);
+    if (this.carrier && left.has(this.carrier)) this.#newest.delete("carrier");
   }
+}
+
+function sumOf(entries: Iterable<Entry>, count: (entry: Entry) => number): number {
+  let sum = 0;
+  for (const entry of entries) sum += count(entry);
+  return sum;
 }
 
 /** The number of messages by which an entry counts as waiting; an entry that is never left out counts 0. */
 function weightOf(entry: Entry): number {
-  if (!maySkip(entry)) return 0;
+  if (!isPassing(entry)) return 0;
   return entry.kind === "skipped" ? 1 : messagesOf(entry);
 }
 
-/** Tells whether an entry may be left out: nobody has to decide by it or to act on it. */
-function maySkip(entry: Entry): boolean {
-  if (entry.kind === "ask") return false;
+/** Tells whether an entry may be left out once nobody has to decide by it or to act on it. */
+function isPassing(entry: Entry): boolean {
   if (entry.kind !== "remark") return true;
   const { type } = entry.event;
   return type !== "failure" && type !== "file_sent" && type !== "control";

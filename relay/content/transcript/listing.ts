@@ -19,6 +19,8 @@ interface Listed {
 export class Listing {
   /** Keys of pages whose messages stay as they are. */
   readonly #confirmed = new Set<string>();
+  /** Keys of asks whose messages are as they should be, and change once more if they are asked again. */
+  readonly #standing = new Set<string>();
   #listed: readonly Listed[] = [];
 
   /** How many of the first entries are listed. */
@@ -37,7 +39,7 @@ export class Listing {
       const left = pages.filter(({ key }) => !this.#confirmed.has(key));
       open.push(...left);
       // A page that may still change can wait for long. It is no reason to leave out others.
-      sealedCount += left.filter(({ isSealed }) => isSealed).length;
+      sealedCount += left.filter(({ isSealed, key }) => isSealed && !this.#standing.has(key)).length;
       const isSealed = pages.every((page) => page.isSealed);
       listed.push({ entry, keys: pages.map(({ key }) => key), isSealed });
     }
@@ -48,13 +50,17 @@ export class Listing {
   /** @returns those of the keys that were listed, and whose messages change no more */
   confirm(keys: readonly string[]): Set<string> {
     const entries = new Map(this.#listed.flatMap(({ entry, keys }) => keys.map((key) => [key, entry])));
-    const confirmed = keys.filter((key) => {
+    const confirmed = new Set<string>();
+    for (const key of keys) {
       const entry = entries.get(key);
-      // An ask that is asked again changes its message once more.
-      return entry !== undefined && (entry.kind !== "ask" || !entry.mayComeBack);
-    });
-    for (const key of confirmed) this.#confirmed.add(key);
-    return new Set(confirmed);
+      if (entry?.kind === "ask" && entry.mayComeBack) this.#standing.add(key);
+      else if (entry) confirmed.add(key);
+    }
+    for (const key of confirmed) {
+      this.#confirmed.add(key);
+      this.#standing.delete(key);
+    }
+    return confirmed;
   }
 
   /** Forgets the entries all of whose messages are as they will stay. @returns them */

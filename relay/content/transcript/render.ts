@@ -17,7 +17,7 @@ import {
 import type { Page } from "../content.ts";
 import { formatDuration } from "../texts.ts";
 import { activityText, previewLines } from "./activity.ts";
-import { askText, who } from "./ask.ts";
+import { askKey, askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
 import type { Activity, Ask, Entry, Remark, Skipped, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
@@ -147,7 +147,7 @@ function page(
 /** It must be there for whoever has to decide: deleted by hand, it is sent anew below whatever stands there by then. */
 function askPage(entry: Ask, { starter, where }: RenderOptions): Page {
   const { text, isClipped } = askText(entry, { mention: starter, where });
-  return page(`a${entry.seq}`, text, {
+  return page(askKey(entry), text, {
     ...askControls(entry, isClipped),
     isSealed: entry.response !== undefined,
     isSilent: false,

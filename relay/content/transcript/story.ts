@@ -9,7 +9,7 @@ import { restOf } from "../../../shared/agent/turn-rest.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
 import { type ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { AskedAgain, Asks, openRequests } from "./asked-again.ts";
-import type { Entry, TurnEnd } from "./entries.ts";
+import type { Ask, Entry, TurnEnd } from "./entries.ts";
 import { EntryList, type NewEntry, type SkippedRange } from "./entry-list.ts";
 import { OpenInitial } from "./initial.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -51,10 +51,15 @@ export class Story {
   /**
    * @param isPrivate nothing that the agent writes or does is told: its asks, its ends and its failures are
    * @param skipped the ranges that an earlier process has left out
+   * @param hasMessage whether there may be a message of an ask
    */
-  constructor(isPrivate = false, skipped: readonly SkippedRange[] = []) {
+  constructor(
+    isPrivate = false,
+    skipped: readonly SkippedRange[] = [],
+    hasMessage: (ask: Ask) => boolean = () => true,
+  ) {
     this.#isPrivate = isPrivate;
-    this.#entries = new EntryList(skipped);
+    this.#entries = new EntryList(skipped, { has: hasMessage, leaveOut: (ask) => this.#asks.forget(ask) });
   }
 
   get entries(): readonly Entry[] {

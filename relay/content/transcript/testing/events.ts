@@ -72,15 +72,17 @@ export function restart(content: TranscriptContent, events: readonly ThreadEvent
 export async function restartLong(
   content: TranscriptContent,
   events: readonly ThreadEvent[],
+  keys: readonly string[] = [],
 ): Promise<TranscriptContent> {
-  const next = nextOf(content);
+  const next = nextOf(content, keys);
   await feedRestLong(next, events);
   return next;
 }
 
-function nextOf(content: TranscriptContent): TranscriptContent {
+/** @param keys of the messages that are there */
+function nextOf(content: TranscriptContent, keys: readonly string[] = []): TranscriptContent {
   const mark = JSON.parse(JSON.stringify(content.mark())) as TranscriptMark;
-  return new TranscriptContent({ starter: STARTER, mark });
+  return new TranscriptContent({ starter: STARTER, mark, keys });
 }
 
 export function show(bodies: readonly EventBody[]): Page[] {
