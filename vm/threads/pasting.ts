@@ -1,5 +1,6 @@
 /** How a text goes into a terminal's program: as keys, or as one paste in a frame. */
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { asLines, insideFrame, isPasted, type Paste } from "../../shared/paste.ts";
@@ -17,7 +18,7 @@ export interface Typed {
   isFramed: boolean;
 }
 
-/** Shells that have their line editor built in. With all but fish, as with readline, the key after C-v is text. */
+/** Shells that have their line editor built in. With all but fish, which is asked about before, the key after C-v is text. */
 const EDITING_SHELL = /^(?:rbash|bash|zsh|fish)$/;
 const QUOTED_TAB = "\u0016\t";
 /** A line editor takes its asking back within this time after Enter, or goes on reading. */
@@ -25,6 +26,16 @@ const SETTLE_MS = 500;
 /** One that has asked for nothing hands its terminal over within this time, or reads on key by key. */
 const HAND_OVER_MS = 50;
 const LOOK_MS = 5;
+/** Each line may wait for its program, so of more than these nobody waits for any. */
+const MAX_AWAITED_LINES = 50;
+/** fish draws a line that it edits anew with each of these keys: as keys, 10 kB of quotes take it 12 s. */
+const LONG_FOR_FISH = 1_000;
+/**
+ * fish draws a text of several lines anew with each of them, so it takes it a time of bytes × lines: 100 kB of 50 in a
+ * line took it a minute, also on a bare terminal, and 25 kB three seconds. One long line counts as some.
+ */
+const MAX_FISH_WORK = 20_000_000;
+const LEAST_FISH_LINES = 40;
 
 export interface PastingServices {
   files: ThreadFiles;
@@ -58,10 +69,37 @@ export class Pasting {
 
   /** @throws AppError `would_complete`, `unavailable` */
   async wayOf(thread: StoredThread, text: string, paste: Paste): Promise<Typed> {
-    if (!isPasted(text, paste)) return { text, isFramed: false };
+    const mayMeetFish = isPasted(text, paste) || (paste !== false && text.length > LONG_FOR_FISH);
+    const isFish = mayMeetFish && findForeground(thread.panePid, thread.tty)?.name === "fish";
+    if (isFish) refuseForFish(text);
+    if (!isPasted(text, isFish || paste)) return { text, isFramed: false };
     if ((await this.#settledAsking(thread)) !== false) return { text: insideFrame(text), isFramed: true };
     const lines = { text: paste === true ? asLines(text) : text, isFramed: false };
     return text.includes("\t") ? this.#withTabs(thread, lines) : lines;
+  }
+
+  /**
+   * The pieces in which a text that is in no frame is typed: one after the other, so that none overtakes a shell that is
+   * about to begin what the one before asked for. A program that edits no lines gets all at once.
+   */
+  async linesOf({ panePid, tty }: StoredThread, text: string): Promise<string[]> {
+    const lines = text.match(/[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$/g) ?? [];
+    if (lines.length <= 1 || lines.length > MAX_AWAITED_LINES) return [text];
+    if ((await this.#lineDisciplines.find(tty))?.isByLine) return [text];
+    return isLineEditor(findForeground(panePid, tty)) ? lines : [text];
+  }
+
+  /**
+   * Waits, once a command of the shell's own has been given the line that it reads, until the shell edits lines again.
+   * @returns false if it goes on reading whole lines
+   */
+  async untilEditing({ panePid, tty }: StoredThread): Promise<boolean> {
+    if (!isLineEditor(findForeground(panePid, tty))) return false;
+    for (const startedAt = performance.now(); performance.now() < startedAt + SETTLE_MS; ) {
+      if (!(await this.#lineDisciplines.find(tty))?.isByLine) return true;
+      await pause(LOOK_MS);
+    }
+    return false;
   }
 
   /** Whether the program has asked for pastes in a frame, by what it has printed; undefined if nobody can say. */
@@ -139,13 +177,27 @@ export class Pasting {
     if ((await this.#lineDisciplines.find(tty))?.isByLine) return lines;
     if (await this.#tmux.screens.isFull(paneId)) return lines;
     const program = findForeground(panePid, tty);
-    if (isLineEditor(program) && program?.name !== "fish")
-      return { ...lines, text: lines.text.replaceAll("\t", QUOTED_TAB) };
-    throw new AppError(
-      "would_complete",
-      `text: holds tabs, which ${program?.name ?? "the program"} may take for the key that completes words; nothing was typed. Put spaces in their place, or have it typed as it is (paste: false).`,
-    );
+    if (isLineEditor(program)) return { ...lines, text: lines.text.replaceAll("\t", QUOTED_TAB) };
+    throw wouldComplete(program?.name);
   }
+}
+
+function wouldComplete(program = "the program"): AppError {
+  return new AppError(
+    "would_complete",
+    `text: holds tabs, which ${program} may take for the key that completes words; nothing was typed. Put spaces in their place, or have it typed as it is (paste: false).`,
+  );
+}
+
+/** fish drops every tab, also one in a frame. @throws AppError `would_complete` */
+function refuseForFish(text: string): void {
+  if (text.includes("\t")) throw wouldComplete("fish");
+  const lines = text.split("\n").length;
+  if (text.length * Math.max(lines, LEAST_FISH_LINES) <= MAX_FISH_WORK) return;
+  throw new AppError(
+    "would_complete",
+    `text: has ${formatCount(lines)} ${lines === 1 ? "line" : "lines"} and ${formatCount(text.length)} characters, which fish draws again and again and may take minutes for; nothing was typed. Put it into a file, or have it typed as it is (paste: false).`,
+  );
 }
 
 /** Whether a program has done with an Enter: it has taken its asking back since, or had not asked when it came. */

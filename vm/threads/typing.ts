@@ -8,11 +8,14 @@ import type { Paste } from "../../shared/paste.ts";
 import type { LineDisciplines } from "../processes/line-discipline.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
+import { TmuxError } from "../tmux/control-client.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import type { Pasting } from "./pasting.ts";
 import { whileItRuns } from "./tmux-replies.ts";
 
 const ENTER = "\r";
+/** Stands in the pane between an input's id, which has no blanks, and the number of its lines that were typed. */
+const AFTER_LINE = " ";
 
 /** The key Enter, by all its names. */
 const ENTERS = /^(?:Enter|C-[JMjm])$/;
@@ -80,18 +83,62 @@ export class Typing {
     const bytes = Buffer.from(text, "utf8");
     const enter = Buffer.from(input.enter ? ENTER : "");
     const unfinished = await this.#checkLineLength(thread, Buffer.concat([bytes, enter]));
-    const { typist } = this.#tmux;
-    const hasEnds = /[\r\n]/.test(text);
-    const isEnter = input.enter || (hasEnds && !isFramed);
-    const noteTyped =
-      isEnter || hasEnds ? this.#pasting.noteEnter(threadId, isEnter && !isByLine) : undefined;
+    const lines = isFramed ? [] : await this.#pasting.linesOf(thread, text);
     const send = isFramed
-      ? (inputId?: string) => typist.sendFramed(thread.paneId, bytes, enter, inputId)
-      : (inputId?: string) => typist.sendBytes(thread.paneId, Buffer.concat([bytes, enter]), inputId);
+      ? (inputId?: string) => this.#typeFrame(thread, { bytes, enter, inputId }, isByLine)
+      : (inputId?: string) => this.#typeLines(thread, { lines, enter, inputId }, isByLine);
     await whileItRuns(threadId, this.#typeOnce(thread, input.inputId, send));
-    noteTyped?.();
     this.#unfinishedLines.set(threadId, unfinished);
     return { isHidden };
+  }
+
+  async #typeFrame(
+    { threadId, paneId }: StoredThread,
+    { bytes, enter, inputId }: { bytes: Buffer; enter: Buffer; inputId: string | undefined },
+    isByLine: boolean,
+  ): Promise<void> {
+    const isEnter = enter.length > 0;
+    const hasEnds = bytes.includes("\r") || bytes.includes("\n");
+    const noteTyped =
+      isEnter || hasEnds ? this.#pasting.noteEnter(threadId, isEnter && !isByLine) : undefined;
+    await this.#tmux.typist.sendFramed(paneId, bytes, enter, inputId);
+    noteTyped?.();
+  }
+
+  /** The pane knows how many of an input's lines are in it, so that none is typed twice after a kill. */
+  async #typeLines(
+    thread: StoredThread,
+    { lines, enter, inputId }: { lines: readonly string[]; enter: Buffer; inputId: string | undefined },
+    isFirstByLine: boolean,
+  ): Promise<void> {
+    const { threadId, paneId } = thread;
+    const { typist } = this.#tmux;
+    const typed = lines.length > 1 && inputId !== undefined ? await this.#countTyped(paneId, inputId) : 0;
+    let mayEdit = true;
+    for (const [index, line] of lines.entries()) {
+      if (index < typed) continue;
+      const isByLine = index === typed ? isFirstByLine : await this.#pasting.settle(thread);
+      const isLast = index === lines.length - 1;
+      const bytes = Buffer.concat([Buffer.from(line, "utf8"), isLast ? enter : Buffer.alloc(0)]);
+      const hasEnd = bytes.includes("\r") || bytes.includes("\n");
+      const noteTyped = hasEnd ? this.#pasting.noteEnter(threadId, !isByLine) : undefined;
+      const mark = inputId === undefined || isLast ? inputId : `${inputId}${AFTER_LINE}${index + 1}`;
+      try {
+        await typist.sendBytes(paneId, bytes, mark);
+      } catch (error) {
+        // A line before this one has ended the program, which would have read no more of them either.
+        if (index > 0 && error instanceof TmuxError) return;
+        throw error;
+      }
+      noteTyped?.();
+      if (isByLine && !isLast && mayEdit) mayEdit = await this.#pasting.untilEditing(thread);
+    }
+  }
+
+  /** @returns how many lines of an input a process that was killed had typed */
+  async #countTyped(paneId: string, inputId: string): Promise<number> {
+    const [id, count] = (await this.#tmux.typist.findLastInputId(paneId))?.split(AFTER_LINE) ?? [];
+    return id === inputId ? Number(count ?? 0) : 0;
   }
 
   /**
