@@ -93,8 +93,9 @@ export class RoomDriver {
   async #drive(roomId: ThreadId): Promise<void> {
     const { store, book } = this.#options;
     for (;;) {
-      this.#show(roomId);
-      const found = book.find(roomId);
+      const isMade = store.threads.find(roomId)?.isMade === true;
+      if (isMade) this.#show(roomId);
+      const found = isMade ? book.find(roomId) : undefined;
       if (!found || !isOpen(store.threads.find(roomId)?.status ?? "killed")) {
         this.#shown.delete(roomId);
         return;

@@ -18,6 +18,7 @@ import {
 } from "../threads/kinds/kind.ts";
 import { RoomBook } from "./book.ts";
 import type { RoomDriver } from "./driver.ts";
+import { makeMembers } from "./made-members.ts";
 import { RoomSaid } from "./room-said.ts";
 import { namedIn } from "./turns.ts";
 
@@ -77,7 +78,11 @@ export class RoomKind implements Kind {
   }
 
   async open({ threadId }: StoredThread): Promise<void> {
-    this.#options.store.threads.update(threadId, { status: "idle", isMade: true });
+    const { store } = this.#options;
+    store.transaction(() => {
+      store.threads.update(threadId, { status: "idle", isMade: true });
+      makeMembers(store, store.rooms.listMembers(threadId));
+    });
     this.#driver?.wake(threadId);
   }
 

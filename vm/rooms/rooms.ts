@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import type * as z from "zod";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
-import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { clip } from "../../shared/clip.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { DiscordId, ThreadId } from "../../shared/ids.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Principal } from "../../shared/principal.ts";
 import {
   MAX_ROOM_LINES,
@@ -15,16 +15,17 @@ import {
   type roomLinesReplySchema,
   type roomProtocolRequestSchema,
 } from "../../shared/rooms/api.ts";
-import { MAX_MEMBERS, type RoomProtocol } from "../../shared/rooms/protocol.ts";
+import { MAX_MEMBERS } from "../../shared/rooms/protocol.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Marks } from "../agents/marks.ts";
 import { Sources } from "../agents/sources.ts";
-import type { RoomMember } from "../store/rooms.ts";
 import { type FoundRoom, type RoomBook, rulesOf } from "./book.ts";
 import { describeRoom } from "./describe.ts";
 import type { RoomDriver } from "./driver.ts";
-import { type Making, type MakingOptions, makeMember } from "./made-members.ts";
-import { type MembersOptions, memberOf, memberThread } from "./new-members.ts";
+import { checkLead, memberIn } from "./found-member.ts";
+import { makeMembers } from "./made-members.ts";
+import { memberOf } from "./new-members.ts";
+import { RoomMaking, type RoomMakingOptions } from "./room-making.ts";
 import { namedIn, whyNoText } from "./turns.ts";
 
 /** Events of a member that may end its turn in the room, or the round. */
@@ -37,22 +38,22 @@ const MAX_CALL = 200;
 /** A new member is told so many of the lines before it. */
 const TOLD_LINES = 20;
 
-export interface RoomsOptions extends MembersOptions, MakingOptions {
+export interface RoomsOptions extends RoomMakingOptions {
   book: RoomBook;
   driver: RoomDriver;
   agents: Pick<Agents, "foldNow">;
   marks: Pick<Marks, "findSpread" | "findSpreadNow">;
-  /** Ends a thread. */
-  kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
   now: () => number;
 }
 
 export class Rooms {
   readonly #options: RoomsOptions;
   readonly #sources: Sources;
+  readonly #making: RoomMaking;
 
   constructor(options: RoomsOptions) {
     this.#options = options;
+    this.#making = new RoomMaking(options);
     this.#sources = new Sources(options.store);
   }
 
@@ -61,64 +62,12 @@ export class Rooms {
     for (const threadId of this.#options.store.rooms.list()) this.#options.driver.wake(threadId);
   }
 
-  /**
-   * @throws AppError `invalid_request`, `not_found`, `thread_ended`, `unsupported`, `forbidden`, and as a creation
-   */
-  async create({ members, lead, ...asked }: NewRoom, by: Principal): Promise<Room> {
-    const { creation, driver } = this.#options;
-    const { threadId, protocol, maxTurns = null, maxUsd, turnSeconds, dir, title, home } = asked;
-    const { channelId = channelOfHome(home) } = asked;
-    const below = channelId === undefined ? undefined : { parentId: channelId };
-    checkLead(protocol, lead);
-    const made: ThreadId[] = [];
-    try {
-      const making = { roomId: threadId, dir, channelId, by };
-      const ids = await this.#threadsOf(members, making, made);
-      const taken = new Set<string>();
-      const first = ids.map((id) => {
-        const isTaken = (name: string) => taken.has(name);
-        const member = memberOf(this.#options, id, { heard: 0, baseUsd: driver.costOf(id), isTaken });
-        taken.add(member.name);
-        return member;
-      });
-      const leadName = lead === undefined ? null : this.#leadOf(lead, first);
-      const command = `${protocol}: ${first.map(({ name }) => `@${name}`).join(", ")}`;
-      await creation.create({
-        ...{ threadId, type: "room", dir, command, cols: DEFAULT_COLS, rows: DEFAULT_ROWS, createdBy: by },
-        title: title ?? first.map(({ name }) => name).join(", "),
-        home: home ?? below,
-        room: { protocol, lead: leadName, maxTurns, maxUsd, turnSeconds, members: first },
-      });
-    } catch (error) {
-      for (const id of made) await this.#options.kill(id, by);
-      throw error;
-    }
+  /** @throws AppError as {@link RoomMaking.create} */
+  async create(asked: NewRoom, by: Principal): Promise<Room> {
+    const { threadId, maxUsd } = asked;
+    await this.#making.create(asked, by);
     if (maxUsd === null) this.#note(threadId, "This room has no cap of money.");
     return this.get(threadId);
-  }
-
-  /** Those that are there are looked at before any is made. @param made is told those that are made */
-  async #threadsOf(
-    members: readonly NewMember[],
-    making: Omit<Making, "field">,
-    made: ThreadId[],
-  ): Promise<ThreadId[]> {
-    const ids = members.map((member, at) => {
-      const field = `members.${at}.threadId`;
-      return "threadId" in member
-        ? memberThread(this.#options, { field, wanted: member.threadId, by: making.by })
-        : undefined;
-    });
-    const twice = ids.findIndex((id, at) => id !== undefined && ids.indexOf(id) < at);
-    if (twice >= 0)
-      throw new AppError("invalid_request", `members.${twice}.threadId: ${ids[twice]} is in the list twice.`);
-    for (const [at, member] of members.entries()) {
-      if ("threadId" in member) continue;
-      const id = await makeMember(this.#options, member, { ...making, field: `members.${at}` });
-      made.push(id);
-      ids[at] = id;
-    }
-    return ids.flatMap((id) => id ?? []);
   }
 
   /** @throws AppError `not_found` */
@@ -156,25 +105,28 @@ export class Rooms {
       throw new AppError("unsupported", `A room has ${MAX_MEMBERS} members at most.`);
     const { dir = "." } = store.threads.find(threadId) ?? {};
     const making = { roomId: threadId, dir, channelId: homes.channelOf(threadId), by };
-    const id =
-      "threadId" in wanted
-        ? memberThread(this.#options, { field: "threadId", wanted: wanted.threadId, by })
-        : await makeMember(this.#options, wanted, { ...making, field: "member" });
-    book.transaction(() => {
-      const heard = Math.max(0, (store.rooms.findLastLine(threadId)?.seq ?? 0) - TOLD_LINES);
-      const isTaken = (name: string) => store.rooms.hasName(threadId, name);
-      const member = memberOf(this.#options, id, { heard, baseUsd: driver.costOf(id), isTaken });
-      store.rooms.addMember(threadId, member);
-      this.#note(threadId, `@${member.name} is a member now, added by ${this.#sources.handleOf(by)}.`);
-    });
+    await this.#making.add(wanted, making, (memberId) =>
+      book.transaction(() => {
+        const heard = Math.max(0, (store.rooms.findLastLine(threadId)?.seq ?? 0) - TOLD_LINES);
+        const isTaken = (name: string) => store.rooms.hasName(threadId, name);
+        const member = memberOf(this.#options, memberId, {
+          heard,
+          baseUsd: driver.costOf(memberId),
+          isTaken,
+        });
+        store.rooms.addMember(threadId, member);
+        makeMembers(store, [member]);
+        this.#note(threadId, `@${member.name} is a member now, added by ${this.#sources.handleOf(by)}.`);
+      }),
+    );
     driver.wake(threadId);
     return this.get(threadId);
   }
 
   /** @throws AppError `not_found`, `thread_ended` */
   remove(threadId: ThreadId, wanted: string): Room {
-    const { driver } = this.#options;
-    const member = this.#memberIn(this.#getOpen(threadId).members, wanted, "member");
+    const { driver, homes } = this.#options;
+    const member = memberIn(this.#getOpen(threadId).members, wanted, { field: "member", homes });
     driver.leave(threadId, member.name, "was removed, and is no member any more");
     driver.wake(threadId);
     return this.get(threadId);
@@ -186,10 +138,10 @@ export class Rooms {
     { protocol, lead }: z.output<typeof roomProtocolRequestSchema>,
     by: Principal,
   ): Room {
-    const { store, book, driver } = this.#options;
+    const { store, book, driver, homes } = this.#options;
     checkLead(protocol, lead);
     const { members } = this.#getOpen(threadId);
-    const leadName = lead === undefined ? null : this.#leadOf(lead, members);
+    const leadName = lead === undefined ? null : memberIn(members, lead, { field: "lead", homes }).name;
     book.transaction(() => {
       const why = `${this.#sources.handleOf(by)} has set the protocol ${protocol}`;
       if (book.get(threadId).row.turn.holders.length > 0) book.step(threadId, { type: "end", why });
@@ -307,44 +259,8 @@ export class Rooms {
     return found;
   }
 
-  /** @throws AppError `invalid_request` */
-  #leadOf(lead: string, members: readonly Pick<RoomMember, "name" | "memberId" | "number">[]): string {
-    return this.#memberIn(members, lead, "lead").name;
-  }
-
-  /** By its name in the room, or any name of its thread. @throws AppError `invalid_request` */
-  #memberIn<M extends Pick<RoomMember, "name" | "memberId">>(
-    members: readonly M[],
-    wanted: string,
-    field: string,
-  ): M {
-    const name = wanted.replace(/^@/, "");
-    const found =
-      members.find((member) => member.name === name) ??
-      members.find((member) => member.memberId === this.#options.homes.find(wanted));
-    if (found) return found;
-    const names = members.map((member) => `@${member.name}`).join(", ");
-    throw new AppError(
-      "invalid_request",
-      `${field}: ${JSON.stringify(wanted)} is no member of this room; those are ${names}.`,
-    );
-  }
-
   #note(threadId: ThreadId, text: string): void {
     this.#options.book.write(threadId, { kind: "note", text });
     this.#options.driver.wake(threadId);
   }
-}
-
-/** The channel of a room that is about to be made. */
-function channelOfHome(home: NewRoom["home"]): DiscordId | undefined {
-  return typeof home === "object" ? home.parentId : undefined;
-}
-
-/** @throws AppError `invalid_request` */
-function checkLead(protocol: RoomProtocol, lead: string | undefined): void {
-  if (protocol === "orchestrated" && lead === undefined)
-    throw new AppError("invalid_request", "lead: is needed: the member that names others.");
-  if (protocol !== "orchestrated" && lead !== undefined)
-    throw new AppError("invalid_request", `lead: is for orchestrated; ${protocol} has none.`);
 }

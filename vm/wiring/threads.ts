@@ -177,7 +177,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mainStatus: new MainStatuses({ ...common, foldNow, people: peopleOf(common.store) }),
     spoken: new Spoken({ ...common, inputs, foldNow }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
-    ...createRooms(common, { agents, creation, marks, directives, kill }),
+    ...createRooms(common, { agents, creation, marks, directives }),
     kill,
   };
 }
@@ -185,7 +185,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
 /** Makes rooms, and the driver that asks those whose turn it is. */
 function createRooms(
   common: Common,
-  parts: Pick<Operations, "agents" | "creation" | "marks" | "directives" | "kill">,
+  parts: Pick<Operations, "agents" | "creation" | "marks" | "directives">,
 ): Pick<Operations, "rooms" | "roomDriver"> {
   const { store, roomKind, folders, now } = common;
   const book = new RoomBook(store, now);
