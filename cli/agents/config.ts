@@ -106,7 +106,7 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
     ...(options.as === undefined ? {} : { directive: options.as }),
-    ...(options.input === undefined ? {} : { inputs: wordsOf(options.input) }),
+    ...(options.input === undefined ? {} : { inputs: wordsOf(options.input, "--input") }),
     ...(engine === undefined ? {} : { engine: engine as AgentRequest["engine"] }),
     ...(program === undefined ? {} : { program }),
     ...(arg === undefined ? {} : { args: arg }),
@@ -125,15 +125,15 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   return Object.keys(request).length === 0 ? undefined : request;
 }
 
-/** `name=value`, each once. @throws AppError `invalid_request` */
-function wordsOf(given: readonly string[]): Record<string, string> {
+/** `name=value`, each once. @throws AppError `invalid_request` naming the option */
+export function wordsOf(given: readonly string[], option: string): Record<string, string> {
   const words = new Map<string, string>();
   for (const one of given) {
     const at = one.indexOf("=");
     const name = at < 0 ? one : one.slice(0, at);
     if (at <= 0)
-      throw new AppError("invalid_request", `--input: ${JSON.stringify(one)} must be <name>=<value>`);
-    if (words.has(name)) throw new AppError("invalid_request", `--input: ${name} is given twice`);
+      throw new AppError("invalid_request", `${option}: ${JSON.stringify(one)} must be <name>=<value>`);
+    if (words.has(name)) throw new AppError("invalid_request", `${option}: ${name} is given twice`);
     words.set(name, one.slice(at + 1));
   }
   return Object.fromEntries(words);

@@ -6,6 +6,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { HookTestReply } from "../../shared/jobs/api.ts";
 import type { Job, JobRun } from "../../shared/jobs/job.ts";
 import { jobs } from "../../shared/protocol/jobs.ts";
+import { collect } from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -99,6 +100,8 @@ function addAdd(job: Command, act: Act): void {
     )
     .option("--main <name>", "of --input: the name of the agent that hears channels, such as main")
     .option("--discord", "each thread has one in Discord too")
+    .option("--as <directive>", "of an agent: the directive that it is made by; `directives` lists them")
+    .option("--with <name=value>", "an input of that directive; may be given again", collect)
     .option("--model <name>", "of an agent: its model")
     .option("--engine <name>", "of an agent: its engine")
     .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
@@ -120,6 +123,7 @@ function addAdd(job: Command, act: Act): void {
       examples(
         'threadmux job add nightly --cron "0 9 * * 1-5" --zone Europe/Berlin --agent "look at the build" --dir shop',
         'threadmux job add report --when "every monday at 9" --agent "which dependencies are old?" --max-usd 0.50',
+        'threadmux job add review --when "every weekday at 9" --agent "what changed?" --as reviewer --with depth=full --dir shop',
         "threadmux job add backup --every 6h --command ./backup.sh --dir shop",
         'threadmux job add nudge --in 20m --input "how far are you?" --thread 12',
         'threadmux job add morning --when "every weekday at 9" --input "what is new?" --main main',
@@ -220,12 +224,13 @@ async function history(
 function fields({ name, state, next, lastRun, spentTodayUsd, what, why }: Job): string[] {
   const [first] = next;
   const does = "prompt" in what ? what.prompt : "text" in what ? what.text : what.command;
+  const directive = "prompt" in what ? what.agent?.directive : undefined;
   const cells = [
     ...[name, state, first === undefined ? "" : localTime(first)],
     first === undefined ? "" : formatDuration(Date.parse(first) - Date.now()),
     lastRun?.status ?? "",
     spentTodayUsd === 0 ? "" : `$${spentTodayUsd.toFixed(2)}`,
-    why ?? `${what.type}: ${does}`,
+    why ?? `${what.type}${directive === undefined ? "" : ` as ${directive}`}: ${does}`,
   ];
   return cells.map((cell) => cleanLine(cell).trim());
 }

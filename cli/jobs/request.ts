@@ -2,6 +2,7 @@
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { JobRequest } from "../../shared/jobs/job.ts";
+import { withTypedInputs, wordsOf } from "../agents/config.ts";
 import { findThread } from "../find-thread.ts";
 
 export interface AddOptions {
@@ -20,6 +21,8 @@ export interface AddOptions {
   thread?: string;
   main?: string;
   discord?: boolean;
+  as?: string;
+  with?: string[];
   model?: string;
   engine?: string;
   mode?: string;
@@ -45,6 +48,8 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["when.at", "--at"],
   ["when.every", "--every"],
   ["when.threadId", "--on"],
+  ["what.agent.directive", "--as"],
+  ["what.agent.inputs", "--with"],
   ["what.agent.permissionMode", "--mode"],
   ["what.agent.engine", "--engine"],
   ["what.agent.model", "--model"],
@@ -77,10 +82,12 @@ export async function jobRequest(
   options: AddOptions,
 ): Promise<JobRequest> {
   const { check, missed, overlap, idleOnly, expires, report, heartbeat, hours } = options;
+  const when = whenOf(options);
+  const what = await whatOf(client, options);
+  if (!("prompt" in what) && (options.as !== undefined || options.with !== undefined))
+    throw new AppError("invalid_request", `${options.as === undefined ? "--with" : "--as"}: is for --agent`);
   const request = {
-    name,
-    when: whenOf(options),
-    what: await whatOf(client, options),
+    ...{ name, when, what },
     limits: limitsOf(options),
     ...(check !== undefined && { check }),
     ...(missed !== undefined && { missed }),
@@ -102,7 +109,9 @@ export async function nameOptions<T>(reply: Promise<T>, options: AddOptions): Pr
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const names = [...NAMES, ...timesIn(options).map(([option]) => ["when", `--${option}`] as const)];
-    const named = names.find(([field]) => error.message.startsWith(`${field}:`));
+    const named = names.find(
+      ([field]) => error.message.startsWith(field) && /^[.:]/.test(error.message.slice(field.length)),
+    );
     if (!named) throw error;
     const [field, option] = named;
     throw new AppError(error.code, `${option}${error.message.slice(field.length)}`, { cause: error });
@@ -150,7 +159,7 @@ async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRe
   const home = discord ? { home: "discord" as const } : {};
   if (main !== undefined && input === undefined)
     throw new AppError("invalid_request", "--main: is for --input");
-  if (agent !== undefined) return agentOf(agent, options, home);
+  if (agent !== undefined) return agentOf(client, agent, options, home);
   if (thread !== undefined && input === undefined)
     throw new AppError("invalid_request", "--thread: is for --input, and for --agent");
   if (terminal !== undefined) return { type: "terminal", dir, command: terminal, ...home };
@@ -167,11 +176,21 @@ async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRe
   return { type: "input", threadId, text: input ?? "" };
 }
 
-function agentOf(prompt: string, options: AddOptions, home: { home?: "discord" }): JobRequest["what"] {
-  const { dir, thread, model, engine, mode, worktree } = options;
+async function agentOf(
+  client: SidecarClient,
+  prompt: string,
+  options: AddOptions,
+  home: { home?: "discord" },
+): Promise<JobRequest["what"]> {
+  const { dir, thread, as, with: words, model, engine, mode, worktree } = options;
   if (thread !== undefined && thread !== "one" && thread !== "each")
     throw new AppError("invalid_request", "--thread: of an agent, one or each; --input goes into a thread");
+  const made = {
+    ...(as !== undefined && { directive: as }),
+    ...(words !== undefined && { inputs: wordsOf(words, "--with") }),
+  };
   const agent = {
+    ...(await withTypedInputs(client, dir, made)),
     ...(model !== undefined && { model }),
     ...(engine !== undefined && { engine }),
     ...(mode !== undefined && { permissionMode: mode }),

@@ -1,8 +1,10 @@
 /** A job and its runs: what callers send, and what they are told. */
 import * as z from "zod";
 import { agentConfigSchema } from "../agent/config.ts";
+import { directiveRefSchema } from "../agent/directive-ref.ts";
 import { ENGINE_NAMES } from "../agent/engines/engines.ts";
 import { mainNameSchema } from "../channel-api.ts";
+import { inputValuesSchema } from "../directives/inputs.ts";
 import { formatCount } from "../format-count.ts";
 import { anyThreadNameSchema, discordIdSchema, knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
@@ -33,7 +35,7 @@ const dir = noNul(z.string().min(1, "must not be empty").max(4_096, "must be at 
 /** The relay is to make a Discord thread for each thread of the job. */
 const home = z.literal("discord", "must be discord").optional();
 
-/** How the agents of a job work. What they may use up are the job's own limits. */
+/** How the agents of a job work. What they may use up are the job's own limits, and its directive's if those are tighter. */
 const agent = lazy(() =>
   agentConfigSchema
     .pick({
@@ -44,7 +46,13 @@ const agent = lazy(() =>
       workspace: true,
       params: true,
     })
-    .extend({ engine: z.enum(ENGINE_NAMES).optional() })
+    .extend({
+      engine: z.enum(ENGINE_NAMES).optional(),
+      /** `reviewer`, or `project:reviewer` or `user:reviewer` if both have one. */
+      directive: z.string().min(1).max(80).optional(),
+      /** Of the directive. */
+      inputs: inputValuesSchema.optional(),
+    })
     .partial()
     .strict(),
 );
@@ -145,8 +153,19 @@ export type JobRequest = z.input<ReturnType<typeof jobRequestSchema>>;
 /** As the schema leaves it: checked, with its defaults. */
 export type CheckedJobRequest = z.output<ReturnType<typeof jobRequestSchema>>;
 
+/** The directive that `what.agent` names: its file, as it was when the job was made or resumed last. */
+const keptDirectiveSchema = directiveRefSchema.omit({ inputs: true });
+export type KeptDirective = z.output<typeof keptDirectiveSchema>;
+
 /** As the sidecar keeps it. */
-export const jobSettingsSchema = lazy(() => z.object({ ...settings, when: whenSchema() }));
+export const jobSettingsSchema = lazy(() =>
+  z.object({
+    ...settings,
+    when: whenSchema(),
+    /** Once the file is another one, or has changed, the job is paused. */
+    directive: keptDirectiveSchema.optional(),
+  }),
+);
 export type JobSettings = z.output<ReturnType<typeof jobSettingsSchema>>;
 
 /** `paused`: nothing is due. `over`: it never is again. */

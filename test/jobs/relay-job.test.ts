@@ -1,4 +1,6 @@
 /** Jobs in Discord: shown before they are created, their runs as Discord threads in which people go on. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { jobs } from "../../shared/protocol/jobs.ts";
 import { STAND_IN_CONFIG, script } from "../support/agents.ts";
@@ -141,4 +143,24 @@ test("what a command prints, and why a job is paused, is said in the channel, on
     return news.length === 0;
   });
   expect([said("❌ **bad** failed"), said("is paused"), said("has printed")]).toEqual([3, 1, 1]);
+});
+
+test("/job add as: the question names the directive's file, and the run is made by it", async () => {
+  const folder = join(all.sidecar.stateDir, "directives");
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, "critic.md");
+  const inputs = "threadmux: { inputs: { depth: { type: number } } }";
+  writeFileSync(file, `---\nname: critic\ndescription: Doubts\n${inputs}\n---\nDoubt {{depth}} deep.`);
+  const options = { when: "every weekday at 9", dir: ".", as: "critic" };
+  const wrong = await say("job add", { ...options, name: "no", prompt: "x", inputs: "depth=three" });
+  expect(wrong).toContain("what.agent.inputs.depth: must be a number");
+  expect(await say("job add", { ...options, name: "no", command: "ls" })).toContain("as: is for an agent");
+  const prompt = script("Look", { text: "Looked." });
+  const question = await say("job add", { ...options, name: "doubts", prompt, inputs: "depth=3" });
+  expect(question).toMatch(/^⏰ \*\*doubts\*\* `agent as critic: Look/);
+  expect(question).toContain("critic.md");
+  await say("job run", { job: "doubts" });
+  await until("the run's thread", async () =>
+    (await all.sidecar.client.listThreads({ status: "all" })).some(({ directive }) => directive === "critic"),
+  );
 });

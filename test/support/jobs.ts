@@ -10,6 +10,7 @@ import { OWNER, type Principal } from "../../shared/principal.ts";
 import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
 import type { Agents } from "../../vm/agents/agents.ts";
 import type { MainAgents } from "../../vm/agents/main-agents.ts";
+import { Directives } from "../../vm/directives/directives.ts";
 import { HookSecrets } from "../../vm/hooks/secrets.ts";
 import { BoundedCommands } from "../../vm/jobs/bounded.ts";
 import { Checks } from "../../vm/jobs/checks.ts";
@@ -92,7 +93,12 @@ export function makeJobsWorld({ maxJobs = 300, hasDoor = false } = {}): JobsWorl
     const threadEnv = { PATH: process.env["PATH"] ?? "", SHELL: "/bin/sh" };
     const commands = new BoundedCommands({ store, stateDir: folder, threadEnv, sandbox: undefined, now });
     const checks = new Checks({ store, commands, engine: "claude", engineOf: () => "claude" });
+    const directives = new Directives({
+      ...{ reposDir, userSpace: { root: join(folder, "home") }, stateDir: folder, engine: "claude" },
+      threadEnv: { HOME: join(folder, "person") },
+    });
     const targets = new Targets({
+      directives,
       ...{ store, creation, reposDir, now, commands, checks, userSpace: { root: join(folder, "home") } },
       // As the real ones: the same id a second time goes in no more.
       inputs: {

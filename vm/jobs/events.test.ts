@@ -47,7 +47,7 @@ test("an event that fits starts a run; what came before the job, or while it was
   world.jobs.pause("watch", OWNER);
   await world.end("three", 3);
   await settle();
-  world.jobs.resume("watch");
+  await world.jobs.resume("watch");
   await settle();
   expect(world.runs("watch")).toHaveLength(1);
   await world.open("four");

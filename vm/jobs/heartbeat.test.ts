@@ -62,7 +62,7 @@ describe("a heartbeat", () => {
     await world.add(heartbeat);
     world.jobs.pause("nightly", OWNER);
     expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });
-    world.jobs.resume("nightly");
+    await world.jobs.resume("nightly");
     expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: true });
     world.nowMs += 15 * MINUTE;
     expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });

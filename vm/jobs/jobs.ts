@@ -19,6 +19,7 @@ import { LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
 import type { JobEvents } from "./events.ts";
 import { isWell, RUNS_LOOKED_AT } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
+import { whyChanged } from "./job-agents.ts";
 import { whyGone } from "./maker.ts";
 import { handRunName, threadOf } from "./names.ts";
 import { placeOfEvents, placeOfJob } from "./place.ts";
@@ -79,12 +80,12 @@ export class Jobs {
       throw new AppError("invalid_request", "expiresAt: is before the job is due for the first time.");
     const secret = ("secret" in sent.when && sent.when.secret) || "";
     hooks.check(settings, secret);
-    await targets.check({ settings, createdBy: by });
+    const directive = await targets.check({ settings, createdBy: by });
     this.#checkRoom(sent.name, by); // while that was looked at, another one may have been made
     if (when.type === "webhook") hooks.keep(sent.name, secret);
     if (when.type === "event") events.settle();
     store.jobs.insert({
-      settings,
+      settings: { ...settings, ...(directive && { directive }) },
       createdBy: by,
       createdAt: nowMs,
       state: paused ? "paused" : "active",
@@ -188,13 +189,19 @@ export class Jobs {
     return this.get(name);
   }
 
-  /** What was due meanwhile is not run. @throws AppError `not_found`, `unsupported` if it is over */
-  resume(name: string): Job {
-    const { store, scheduler, events, now, mayStill } = this.#options;
-    const row = this.#find(name);
-    refuseOver(row);
-    if (!mayStill(row)) throw new AppError("unsupported", whyGone(row.createdBy));
-    if (row.state === "active") return this.get(name);
+  /**
+   * What was due meanwhile is not run. It goes on with its directive as that is now.
+   * @throws AppError `not_found`, `unsupported` if it is over, and as {@link create} of its directive
+   */
+  async resume(name: string): Promise<Job> {
+    const { store, scheduler, events, targets, now } = this.#options;
+    const { settings, jobId } = this.#resumable(name);
+    const { what, directive: kept } = settings;
+    const directive = kept && "prompt" in what ? await targets.findDirective(settings, what) : undefined;
+    const row = this.#resumable(name); // while that was read, anything may have been done with the job
+    if (row.state === "active" || row.jobId !== jobId) return this.get(name);
+    if (directive !== undefined && whyChanged(kept, directive) !== undefined)
+      store.jobs.setDirective(jobId, directive);
     const isOfEvents = row.settings.when.type === "event";
     if (isOfEvents) events.settle();
     const scheduled = scheduledOf(row);
@@ -208,6 +215,14 @@ export class Jobs {
     if (isOfEvents) events.refresh();
     scheduler.look();
     return this.get(name);
+  }
+
+  /** @throws AppError `not_found`, `unsupported` if it is over, or its maker may no longer */
+  #resumable(name: string): JobRow {
+    const row = this.#find(name);
+    refuseOver(row);
+    if (!this.#options.mayStill(row)) throw new AppError("unsupported", whyGone(row.createdBy));
+    return row;
   }
 
   /** @throws AppError `not_found` */

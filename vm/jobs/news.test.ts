@@ -59,7 +59,7 @@ describe("people are told once", () => {
     expect(told().map(([kind]) => kind)).toEqual(["paused", "failed", "failed", "failed"]);
     await world.add({ name: "hers" }, person("42"));
     world.jobs.pause("hers", OWNER);
-    world.jobs.resume("hers");
+    await world.jobs.resume("hers");
     world.gone.add("42");
     await world.pass(10 * MINUTE);
     expect(told()).toHaveLength(5);

@@ -10,6 +10,8 @@ export interface Outcome {
   reason?: string;
   output?: string;
   threadId?: ThreadId;
+  /** Why the job is paused with it, a sentence for a person. */
+  pauses?: string;
 }
 
 /**

@@ -185,6 +185,9 @@ export class Runs {
 
   #store(run: JobRunRow, begun: Begun): void {
     if ("status" in begun) {
+      const { store, news } = this.#options;
+      const row = store.jobs.get(run.jobId);
+      if (begun.pauses !== undefined && row.state === "active") news.pause(row, begun.pauses);
       this.#end(run, begun);
       return;
     }

@@ -2,11 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { createLog } from "../../shared/log.ts";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
 import { until } from "../../test/support/wait.ts";
-import { LeftBehind } from "./left-behind.ts";
 
 let world: JobsWorld;
 beforeEach(() => {
@@ -43,7 +41,7 @@ describe("a due instant", () => {
     await world.pass(20 * MINUTE);
     expect(world.jobs.get("nightly")).toMatchObject({ state: "over", next: [], why: "It is not due again." });
     expect(world.begun).toHaveLength(1);
-    expect(() => world.jobs.resume("nightly")).toThrow(/over/);
+    await expect(world.jobs.resume("nightly")).rejects.toThrow(/over/);
   });
 
   test("is late by as much as the sidecar was, and the next one counts from it", async () => {
@@ -148,7 +146,7 @@ test("after three failures of one reason the job is paused; another reason count
   expect(world.jobs.get("nightly").why).toMatch(/last 3 runs failed for one reason: exit code 2\. Resume/);
   await world.pass(HOUR);
   expect(world.runs()).toHaveLength(4);
-  expect(world.jobs.resume("nightly")).toMatchObject({ state: "active", why: null });
+  expect(await world.jobs.resume("nightly")).toMatchObject({ state: "active", why: null });
   await world.pass(10 * MINUTE);
   expect(world.begun).toHaveLength(5);
 });
@@ -172,7 +170,7 @@ test("a job of somebody who is gone is paused, and says so", async () => {
   expect(world.begun).toEqual([]);
   expect(world.jobs.get("nightly")).toMatchObject({ state: "paused" });
   expect(world.jobs.get("nightly").why).toMatch(/Discord user 100000000000000009\) may no longer/);
-  expect(() => world.jobs.resume("nightly")).toThrow(/may no longer/);
+  await expect(world.jobs.resume("nightly")).rejects.toThrow(/may no longer/);
   expect(() => world.jobs.run("nightly", person("1"))).toThrow(/may no longer/);
 });
 
@@ -196,7 +194,7 @@ test("paused, what is due meanwhile is not run; by hand it runs all the same", a
   await world.pass(0);
   expect(world.runs()).toMatchObject([{ run, status: "started", dueAt: null, by: "discord:1" }]);
   await world.end(run);
-  world.jobs.resume("nightly");
+  await world.jobs.resume("nightly");
   await world.pass(10 * MINUTE);
   expect(world.begun).toHaveLength(2);
   expect(() => world.jobs.run("nightly", person("1"))).toThrow(/busy/);
@@ -231,53 +229,6 @@ test("an input goes in only if its maker may write there, then and now", async (
     { status: "failed", reason: expect.stringMatching(/^forbidden: .*Discord user 42 may not write/) },
   ]);
   await expect(world.add({ name: "late", what }, person("42"))).rejects.toMatchObject({ code: "forbidden" });
-});
-
-test("the thread of a run is ended a day after it, but for the newest twenty and those with a person", async () => {
-  await world.add({ when: { type: "every", seconds: 60 }, overlap: "allow" });
-  const ended: string[] = [];
-  const left = new LeftBehind({
-    store: world.store,
-    hasPerson: (threadId) => world.store.inputs.hasAny(threadId),
-    kill: async (threadId) => void ended.push(threadId),
-    ...{ now: () => world.nowMs, log: createLog("vm", "silent") },
-  });
-  for (let at = 0; at < 24; at++) {
-    await world.pass(MINUTE);
-    const run = world.begun.at(-1) ?? "";
-    if (at !== 3) await world.end(run);
-  }
-  world.store.inputs.set(world.begun[1] as never, "m1", "sent");
-  world.jobs.pause("nightly", OWNER);
-  await left.look();
-  expect(ended).toEqual([]);
-  world.nowMs += 25 * HOUR;
-  await left.look();
-  // The second has a person's words, the fourth is not over.
-  expect(ended.sort()).toEqual([world.begun[0], world.begun[2]].sort());
-});
-
-test("the threads of a removed job are ended too, and one that can't be ended holds up no other", async () => {
-  const ended: string[] = [];
-  const left = new LeftBehind({
-    store: world.store,
-    hasPerson: (threadId) => world.store.inputs.hasAny(threadId),
-    kill: async (threadId) => {
-      if (threadId === world.begun[2]) throw new Error("tmux does not answer");
-      ended.push(threadId);
-    },
-    ...{ now: () => world.nowMs, log: createLog("vm", "silent") },
-  });
-  await world.add({ when: { type: "every", seconds: 60 }, overlap: "allow" });
-  for (let at = 0; at < 4; at++) await world.pass(MINUTE);
-  for (const run of world.begun.slice(0, 3)) await world.end(run);
-  world.jobs.remove("nightly");
-  await left.look();
-  expect(ended).toEqual([]);
-  world.nowMs += 25 * HOUR;
-  await left.look();
-  // The command of the fourth still runs.
-  expect(ended.sort()).toEqual(world.begun.slice(0, 2).sort());
 });
 
 test("a database that takes nothing is tried again after a while, not at once", async () => {

@@ -1,17 +1,17 @@
 /** What a run starts: an agent, an input, a terminal, a command. Each start can be taken up where it was cut off. */
-import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { joinCauses } from "../../shared/agent/fold-causes.ts";
 import { usedOf } from "../../shared/agent/limits.ts";
 import { createRequestSchema, isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
-import type { What } from "../../shared/jobs/job.ts";
+import type { JobSettings, KeptDirective, What } from "../../shared/jobs/job.ts";
 import { isClock } from "../../shared/jobs/when.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { describePrincipal, job, type Principal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import { channelsOfAgent } from "../agents/heard-channels.ts";
 import type { MainAgents } from "../agents/main-agents.ts";
+import type { Directives } from "../directives/directives.ts";
 import { type Brought, parseBrought } from "../hooks/brought.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
@@ -19,12 +19,22 @@ import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import type { Inputs } from "../threads/inputs.ts";
-import type { CreateRequest, Input, Outside } from "../threads/kinds/kind.ts";
+import type { CreateRequest, Input } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import type { UserSpace } from "../threads/user-space.ts";
 import { type BoundedCommands, WAS_CUT_OFF } from "./bounded.ts";
 import type { Checks } from "./checks.ts";
 import { hasHeartbeat } from "./heartbeat.ts";
+import {
+  type AgentWhat,
+  JobAgents,
+  keptDirective,
+  limitsFrom,
+  outsideOf,
+  whyChanged,
+  whyLost,
+  withText,
+} from "./job-agents.ts";
 import { threadOf } from "./names.ts";
 import type { Outcome } from "./outcome.ts";
 import { fieldOf, nameOf, targetThread } from "./target-thread.ts";
@@ -44,6 +54,7 @@ export interface TargetsOptions {
   mayDoMore: (threadId: ThreadId, otherId: ThreadId) => Promise<boolean>;
   commands: BoundedCommands;
   checks: Checks;
+  directives: Pick<Directives, "applied">;
   /** A real path. */
   reposDir: string;
   userSpace: Pick<UserSpace, "root">;
@@ -61,14 +72,18 @@ interface Start {
   signal: AbortSignal;
 }
 
+/** That a directive is refused with when a thread is made. */
+const REFUSALS: readonly string[] = ["invalid_request", "not_found", "unsupported"];
+
 type TextInput = Exclude<Input, { key: string }>;
 type Kind<T extends What["type"]> = Extract<What, { type: T }>;
 
 export class Targets {
   readonly #options: TargetsOptions;
+  readonly #jobAgents: JobAgents;
 
   readonly #starts: { [T in What["type"]]: (what: Kind<T>, start: Start) => Promise<Begun> } = {
-    agent: (what, start) => (what.thread === "one" ? this.#goOn(what, start) : this.#newAgent(what, start)),
+    agent: (what, start) => this.#agent(what, start),
     input: (what, start) => this.#input(what, start),
     terminal: (what, start) => this.#terminal(what, start),
     command: (what, start) => this.#command(what, start),
@@ -76,15 +91,20 @@ export class Targets {
 
   constructor(options: TargetsOptions) {
     this.#options = options;
+    this.#jobAgents = new JobAgents(options.directives);
   }
 
   /**
    * Whether such a job could begin now.
+   * @returns the directive of its agents, if it names one
    * @throws AppError as the start of a run
    */
-  async check({ settings, createdBy }: Pick<JobRow, "settings" | "createdBy">): Promise<void> {
-    const { kinds, reposDir, userSpace } = this.#options;
-    const { what, name, check } = settings;
+  async check({
+    settings,
+    createdBy,
+  }: Pick<JobRow, "settings" | "createdBy">): Promise<KeptDirective | undefined> {
+    const { reposDir, userSpace } = this.#options;
+    const { what, check } = settings;
     refuseHeartbeat(settings);
     if (settings.hours && !isClock(settings.when))
       throw new AppError(
@@ -96,12 +116,24 @@ export class Targets {
     if (what.type === "input") {
       this.#refuseTarget(what);
       this.#judge(createdBy, what);
-      return;
+      return undefined;
     }
     // A command, and the memory with the heartbeat's list, need a directory before there is a thread.
     const needsOne = what.type === "command" || settings.heartbeat;
     await resolveDirectory(reposDir, what.dir, undefined, needsOne ? undefined : userSpace.root);
-    if ("prompt" in what) kinds.agent.checkCreation(this.#agentRequest(settings, what, name, undefined));
+    return "prompt" in what ? this.findDirective(settings, what) : undefined;
+  }
+
+  /**
+   * The directive that a job names, as it is now.
+   * @throws AppError as the start of a run
+   */
+  async findDirective(settings: JobSettings, what: AgentWhat): Promise<KeptDirective | undefined> {
+    const { kinds } = this.#options;
+    const leftUsd = Number.POSITIVE_INFINITY;
+    const request = await this.#jobAgents.requestOf(settings, what, { threadId: settings.name, leftUsd });
+    await kinds.agent.checkCreation(request);
+    return keptDirective(request);
   }
 
   /**
@@ -146,33 +178,49 @@ export class Targets {
       throw new AppError("thread_ended", `${fieldOf(what)}: ${nameOf(what)} has ended.`);
   }
 
-  async #newAgent(what: Kind<"agent">, { row, run, leftUsd }: Start): Promise<Begun> {
+  /** Makes a new thread, or goes on in the one thread of all runs, which has an input each. */
+  async #agent(what: AgentWhat, start: Start): Promise<Begun> {
+    const { row, run } = start;
+    const { store } = this.#options;
     const threadId = threadOf(run.run);
-    if (this.#isThere(threadId)) return { threadId };
-    const request = this.#agentRequest(row.settings, what, run.run, broughtBy(run), leftUsd);
-    await this.#options.creation.create({ ...request, causes: causesOf(row, run) });
+    if (!this.#isThere(threadId)) {
+      const request = await this.#requestOf(what, start);
+      if ("status" in request) return request;
+      const one = row.threadId === null ? undefined : store.threads.find(row.threadId);
+      if (what.thread === "one" && one && isOpen(one.status))
+        return this.#goOn(one.threadId, what, { ...start, request });
+      await this.#options.creation.create({ ...request, causes: causesOf(row, run) });
+    }
+    if (what.thread === "one") store.jobs.setThread(row.jobId, threadId);
     return { threadId };
   }
 
-  /** In the one thread of all runs, which has an input each. */
-  async #goOn(what: Kind<"agent">, start: Start): Promise<Begun> {
-    const { row, run, leftUsd } = start;
-    const { store, agents, inputs, now } = this.#options;
-    const { threadId } = row;
-    const thread = threadId === null ? undefined : store.threads.find(threadId);
-    if (threadId === null || !thread || !isOpen(thread.status)) {
-      const begun = await this.#newAgent(what, start);
-      if ("threadId" in begun && begun.threadId) store.jobs.setThread(row.jobId, begun.threadId);
-      return begun;
+  /** The request for a run's thread; how the run is over if the job's directive is not what it was. */
+  async #requestOf(what: AgentWhat, { row, run, leftUsd }: Start): Promise<CreateRequest | Outcome> {
+    const { settings } = row;
+    const over = (why: string): Outcome => ({ status: "skipped", reason: `directive: ${why}`, pauses: why });
+    try {
+      const making = { threadId: run.run, brought: broughtBy(run), leftUsd };
+      const request = await this.#jobAgents.requestOf(settings, what, making);
+      const why = whyChanged(settings.directive, keptDirective(request));
+      return why === undefined ? request : over(why);
+    } catch (error) {
+      const isRefused = error instanceof AppError && REFUSALS.includes(error.code);
+      if (!isRefused || settings.directive === undefined) throw error;
+      return over(whyLost(settings.directive, error.message));
     }
+  }
+
+  /** @param start with the request for a new thread, which says how much a run may use up */
+  async #goOn(
+    threadId: ThreadId,
+    what: AgentWhat,
+    { row, run, request }: Start & { request: CreateRequest },
+  ): Promise<Begun> {
+    const { store, agents, inputs, now } = this.#options;
     const fold = await agents.foldNow(threadId);
     const used = usedOf(fold, now());
-    const { seconds, spendUsd } = row.settings.limits;
-    const usd = least(spendUsd, leftUsd);
-    const limits = {
-      ...(seconds !== null && { seconds: Math.ceil(used.seconds + seconds) }),
-      ...(usd !== undefined && { spendUsd: used.spendUsd + usd }),
-    };
+    const limits = limitsFrom(used, request.agent?.limits ?? {});
     const by = job(row.settings.name);
     if (Object.keys(limits).length > 0) await agents.control(threadId, { control: "limit", limits }, by);
     const callsBefore = store.steps.countCalls(threadId);
@@ -257,36 +305,6 @@ export class Targets {
     if (thread && !thread.isMade) throw new AppError("unavailable", `Thread ${threadId} is not made yet.`);
     return thread !== undefined;
   }
-
-  #agentRequest(
-    { name, limits }: JobRow["settings"],
-    { dir, prompt, agent, home }: Kind<"agent">,
-    threadId: string,
-    brought: Brought | undefined,
-    leftUsd = Number.POSITIVE_INFINITY,
-  ): CreateRequest {
-    const usd = least(limits.spendUsd, leftUsd);
-    const own = {
-      ...(limits.seconds !== null && { seconds: limits.seconds }),
-      ...(usd !== undefined && { spendUsd: usd }),
-    };
-    const { engine: _, ...config } = agentConfigSchema.parse({ ...agent, limits: own });
-    return {
-      ...createRequestSchema.parse({
-        threadId,
-        type: "agent",
-        dir,
-        command: withText(prompt, brought),
-        title: name,
-        home,
-      }),
-      agent: { ...config, engine: agent?.engine },
-      inputId: threadId,
-      plain: true,
-      createdBy: job(name),
-      ...(brought && { outside: outsideOf(brought) }),
-    };
-  }
 }
 
 /** What a request brought; undefined if none began the run. */
@@ -308,27 +326,12 @@ function sentBy(row: JobRow, run: JobRunRow) {
   };
 }
 
-/** It stands behind the job's own words. */
-function withText(own: string, brought: Brought | undefined): string {
-  return brought ? `${own}\n\n${brought.text}` : own;
-}
-
-function outsideOf({ marks, file }: Brought): Outside {
-  return { ...(marks !== undefined && { marks }), ...(file && { file }) };
-}
-
 /** Text from outside waits for the end of a turn. */
 function inputOf(own: string, run: JobRunRow): Pick<TextInput, "text" | "when" | "outside"> {
   const brought = broughtBy(run);
   if (!brought) return { text: own };
   const when = brought.marks === undefined ? {} : { when: "next_turn" as const };
   return { text: withText(own, brought), ...when, outside: outsideOf(brought) };
-}
-
-/** Undefined if neither is a limit. */
-function least(usd: number | null, leftUsd: number): number | undefined {
-  const least = Math.min(usd ?? Number.POSITIVE_INFINITY, leftUsd);
-  return Number.isFinite(least) ? Math.max(least, 0.0001) : undefined;
 }
 
 /** @throws AppError `invalid_request` if nobody there could report */

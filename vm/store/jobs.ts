@@ -1,7 +1,13 @@
 /** Jobs, each with the instant at which it is due next. */
 import * as z from "zod";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
-import { JOB_STATES, type JobSettings, type JobState, jobSettingsSchema } from "../../shared/jobs/job.ts";
+import {
+  JOB_STATES,
+  type JobSettings,
+  type JobState,
+  jobSettingsSchema,
+  type KeptDirective,
+} from "../../shared/jobs/job.ts";
 import { type Principal, parsePrincipal, printPrincipal } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
 
@@ -79,6 +85,7 @@ export class JobTable {
   readonly #setNext;
   readonly #setState;
   readonly #setThread;
+  readonly #setDirective;
   readonly #listUnsaid;
   readonly #setSaid;
   readonly #takeHand;
@@ -124,6 +131,9 @@ export class JobTable {
     this.#setNext = db.prepare("UPDATE jobs SET next_due = @nextDue, period = @period WHERE job_id = @jobId");
     this.#setState = db.prepare("UPDATE jobs SET state = @state, why = @why WHERE job_id = @jobId");
     this.#setThread = db.prepare("UPDATE jobs SET thread_id = @threadId WHERE job_id = @jobId");
+    this.#setDirective = db.prepare(
+      "UPDATE jobs SET settings = @settings, thread_id = NULL WHERE job_id = @jobId",
+    );
     this.#listUnsaid = db.prepare("SELECT * FROM jobs WHERE notice IS NOT NULL");
     this.#setSaid = db.prepare("UPDATE jobs SET notice = NULL WHERE job_id = ?");
     this.#takeHand = db.prepare("UPDATE jobs SET by_hand = by_hand + 1 WHERE job_id = ?");
@@ -222,6 +232,12 @@ export class JobTable {
     this.#setThread.run({ jobId, threadId });
   }
 
+  /** Its next run has this directive, in a new thread. */
+  setDirective(jobId: number, directive: KeptDirective): void {
+    const settings = JSON.stringify({ ...this.get(jobId).settings, directive });
+    this.#setDirective.run({ jobId, settings });
+  }
+
   /** Those of which the thread of their maker has not been told. */
   listUnsaid(): JobRow[] {
     return this.#listUnsaid.all().map((row) => this.#rowOf(row));
@@ -248,7 +264,7 @@ export class JobTable {
     return { ...row, settings: this.#settingsOf(row.jobId, json) };
   }
 
-  /** Settings never change, but an id may be given again. */
+  /** Settings seldom change, and an id may be given again. */
   #settingsOf(jobId: number, json: string): JobSettings {
     const known = this.#parsed.get(jobId);
     if (known?.json === json) return known.settings;

@@ -61,7 +61,8 @@ export function createJobs(
   const mayType = (maker: Principal, channelId: string | undefined) => people.may(maker, "type", channelId);
   const placeOf = (what: What) => placeOfJob({ what }, homes);
   const mayDoMore = (threadId: ThreadId, otherId: ThreadId) => children.mayDoMore(threadId, otherId);
-  const targets = new Targets({ ...common, ...operations, mayType, placeOf, mayDoMore, commands, checks });
+  const asked = { mayType, placeOf, mayDoMore };
+  const targets = new Targets({ ...common, ...operations, ...asked, commands, checks });
   const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
     metrics.jobRuns.inc({ outcome });
     metrics.jobUsd.inc(costUsd ?? 0);

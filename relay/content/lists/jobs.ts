@@ -51,7 +51,8 @@ export function soonLine(jobs: readonly Job[], nowMs: number): string[] {
 /** What it starts, in a word and its own. */
 export function doesText({ what }: Pick<Job, "what">): string {
   const words = "prompt" in what ? what.prompt : "text" in what ? what.text : what.command;
-  return cleanLine(`${what.type}: ${words}`);
+  const directive = "prompt" in what ? what.agent?.directive : undefined;
+  return cleanLine(`${what.type}${directive === undefined ? "" : ` as ${directive}`}: ${words}`);
 }
 
 /** @param place the run's Discord thread, if it has one */

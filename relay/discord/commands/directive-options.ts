@@ -1,11 +1,17 @@
 /** The directive that an agent is made by, as options of a command. */
-import type { ChatInputCommandInteraction, SlashCommandOptionsOnlyBuilder } from "discord.js";
+import type {
+  ChatInputCommandInteraction,
+  SlashCommandOptionsOnlyBuilder,
+  SlashCommandSubcommandBuilder,
+} from "discord.js";
 import type { CreateRequest } from "../../../shared/api.ts";
 import { valuesOfWords, wordsOfLine } from "../../../shared/directives/inputs.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import { MAX_OPTION_CHARACTERS } from "./command.ts";
 
-export function addDirectiveOptions(options: SlashCommandOptionsOnlyBuilder): void {
+export function addDirectiveOptions(
+  options: SlashCommandOptionsOnlyBuilder | SlashCommandSubcommandBuilder,
+): void {
   options.addStringOption((option) =>
     option
       .setName("as")

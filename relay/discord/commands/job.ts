@@ -16,13 +16,14 @@ import { discordIdOf } from "../../sidecar/names.ts";
 import { toMessage } from "../buttons.ts";
 import type { Command, CommandContext } from "./command.ts";
 import { dirOption, MAX_OPTION_CHARACTERS } from "./command.ts";
+import { addDirectiveOptions, chosenDirective } from "./directive-options.ts";
 import type { Part } from "./thread/part.ts";
 
 const SHOWN_RUNS = 15;
 const MAX_WORDS = 300;
 
 const add: Part = {
-  define: (part) =>
+  define: (part) => {
     part
       .setName("add")
       .setDescription("Make a job; its next instants are shown before it is created")
@@ -59,11 +60,14 @@ const add: Part = {
           .setName("max-usd-per-day")
           .setDescription("Dollars for all runs of a day (5)")
           .setMinValue(0.0001),
-      ),
+      );
+    addDirectiveOptions(part);
+    return part;
+  },
   right: "jobs",
   isPrivate: false,
   run: async (interaction, { vm }) => {
-    const request = requestOf(interaction);
+    const request = await requestOf(interaction, vm);
     const report = interaction.channel?.isThread() ? interaction.channel.parentId : interaction.channelId;
     // It is there from now on, paused: the button says no more than its name.
     const made = await vm.jobs.create({
@@ -180,7 +184,10 @@ function jobOption(option: SlashCommandStringOption) {
 }
 
 /** @throws AppError `invalid_request` that names the option */
-function requestOf({ options }: ChatInputCommandInteraction): JobRequest {
+async function requestOf(
+  { options }: ChatInputCommandInteraction,
+  vm: CommandContext["vm"],
+): Promise<JobRequest> {
   const [prompt, terminal, command] = [
     options.getString("prompt"),
     options.getString("terminal"),
@@ -195,9 +202,16 @@ function requestOf({ options }: ChatInputCommandInteraction): JobRequest {
   const [spendUsd, spendUsdPerDay] = [options.getNumber("max-usd"), options.getNumber("max-usd-per-day")];
   const home = "discord" as const;
   const thread = options.getString("runs-in") === "one" ? ("one" as const) : ("each" as const);
+  const agent = await chosenDirective({ options }, vm, dir);
+  const [named] = Object.keys(agent);
+  if (prompt === null && named !== undefined)
+    throw new AppError(
+      "invalid_request",
+      `${named === "directive" ? "as" : named}: is for an agent, which a prompt starts.`,
+    );
   const what =
     prompt !== null
-      ? { type: "agent" as const, dir, prompt, thread, home }
+      ? { type: "agent" as const, dir, prompt, thread, home, ...(named !== undefined && { agent }) }
       : terminal !== null
         ? { type: "terminal" as const, dir, command: terminal, home }
         : { type: "command" as const, dir, command: command ?? "" };
@@ -217,5 +231,6 @@ function questionText(job: Job, next: string): string {
   const costs =
     "prompt" in job.what ? `At most $${limits.spendUsd} a run and $${limits.spendUsdPerDay} a day.` : "";
   const head = `⏰ **${escapeMarkdown(name)}** ${inlineCode(doesText(job), MAX_WORDS)}`;
-  return [head, due, costs, nextText(job)].filter((line) => line !== "").join("\n");
+  const by = job.directive ? `By the directive ${inlineCode(job.directive.file, MAX_WORDS)}.` : "";
+  return [head, by, due, costs, nextText(job)].filter((line) => line !== "").join("\n");
 }

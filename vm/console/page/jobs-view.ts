@@ -116,7 +116,8 @@ function runText({ status, dueAt, claimedAt, reason, costUsd, missed }: JobRun):
 
 function doesText({ what }: Job): string {
   const words = "prompt" in what ? what.prompt : "text" in what ? what.text : what.command;
-  return line(`${what.type}: ${words}`);
+  const directive = "prompt" in what ? what.agent?.directive : undefined;
+  return line(`${what.type}${directive === undefined ? "" : ` as ${directive}`}: ${words}`);
 }
 
 function line(text: string): string {
