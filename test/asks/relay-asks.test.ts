@@ -89,7 +89,7 @@ test("what a command hides is made visible, and no rule is offered for it", asyn
 
 test("a change of 10,000 lines: Show all stands first, and gives the whole of it as a file", async () => {
   const lines = Array.from({ length: 5_000 }, (_, i) => `line ${i}`);
-  const change = { file_path: "big.txt", old_string: lines.join("\n"), new_string: lines.join(";\n") };
+  const change = { file_path: "**big**.txt", old_string: lines.join("\n"), new_string: lines.join(";\n") };
   const threadId = await open("Hello", { text: "Hello." });
   await untilMessage(threadId, "Hello.");
   // A command takes 6,000 characters, a message 2,000, and a longer text that is attached stays a file.
@@ -101,6 +101,9 @@ test("a change of 10,000 lines: Show all stands first, and gives the whole of it
   expect(labels(ask)[0]).toBe("Show all");
   const shown = await press(ask, "Show all").reply();
   expect(shown.isEphemeral).toBe(true);
+  // A name is no Markdown.
+  expect(shown.content).toMatch(/^Edit .*big/);
+  expect(shown.content).not.toContain("**big**");
   const [file] = shown.attachments;
   expect(file?.name).toBe("ask.diff");
   const text = all.discord.driver.attachment(file?.id ?? "").toString();
