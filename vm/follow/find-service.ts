@@ -5,7 +5,7 @@ import { AppError } from "../../shared/errors.ts";
 import { findFiles, isGlob } from "../../shared/follow/glob.ts";
 import { type FollowSource, MAX_FOLLOWED_FILES, WALK_ENTRIES } from "../../shared/follow/spec.ts";
 import { type FileProblem, openText } from "../../shared/follow/text-file.ts";
-import type { Lists, MachineServices } from "./machine-services.ts";
+import type { Listed, Lists, MachineServices } from "./machine-services.ts";
 
 export interface FoundService {
   /** The name with its prefix. */
@@ -103,9 +103,16 @@ function noService(
     ...(prefix === "unit:"
       ? []
       : ["problem" in containers ? containers.problem : `docker has no such container`]),
-    ...(prefix === "docker:" ? [] : ["problem" in units ? units.problem : `the journal has no such unit`]),
+    ...(prefix === "docker:" ? [] : [noUnit(units)]),
   ];
   return `service: there is no ${quoted}: ${places.join("; ")}.`;
+}
+
+function noUnit(units: Listed): string {
+  if ("problem" in units) return units.problem;
+  return units.isPart
+    ? "the journal has no such unit that the sidecar's user may read; members of the group systemd-journal read all"
+    : "the journal has no such unit";
 }
 
 async function checkFiles(path: string, pattern: string): Promise<void> {

@@ -6,8 +6,8 @@ import { findProgram } from "../../shared/find-program.ts";
 
 type MachineProgram = "docker" | "journalctl";
 
-/** A list, or half a sentence that says why there is none. */
-export type Listed = { names: readonly string[] } | { problem: string };
+/** A list, or half a sentence that says why there is none. `isPart`: its program may not read all that there is. */
+export type Listed = { names: readonly string[]; isPart?: boolean } | { problem: string };
 
 export interface Lists {
   containers: Listed;
@@ -69,7 +69,8 @@ export class MachineServices {
   async #askAll(): Promise<Lists> {
     const [containers, units, userUnits] = await Promise.all([
       this.#ask("docker", ["ps", "--all", "--format", "{{.Names}}"], CONTAINER),
-      this.#ask("journalctl", ["--no-pager", "--quiet", "--field=_SYSTEMD_UNIT"], UNIT),
+      // Without --quiet it says if its user may not read the system's part.
+      this.#ask("journalctl", ["--no-pager", "--field=_SYSTEMD_UNIT"], UNIT),
       this.#ask("journalctl", ["--no-pager", "--quiet", "--field=_SYSTEMD_USER_UNIT"], UNIT),
     ]);
     return { containers, units, userUnits };
@@ -86,9 +87,10 @@ export class MachineServices {
     } as const;
     try {
       // A machine without memory for one more process throws at once.
-      const { stdout } = await run(file, args, options);
+      const { stdout, stderr } = await run(file, args, options);
       const names = stdout.split("\n").filter((name) => fits.test(name));
-      return { names: [...new Set(names)].slice(0, MAX_NAMES).sort() };
+      const isPart = stderr.includes("currently not seeing messages");
+      return { names: [...new Set(names)].slice(0, MAX_NAMES).sort(), ...(isPart && { isPart }) };
     } catch (error) {
       return { problem: `${program} does not answer: ${whyNot(error as Failure)}` };
     }
