@@ -12,6 +12,7 @@ import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from ".
 import { notRunYet } from "./aside.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
+import { endedTaskBodies } from "./ended-tasks.ts";
 import { giveUp } from "./give-up.ts";
 import { leftovers } from "./leftovers.ts";
 import { closeOutdated, limitAsk } from "./limit-ask.ts";
@@ -100,6 +101,8 @@ export function decide(
   if (outdated.length > 0) return [{ do: "append", bodies: outdated }];
   const net = running?.isEnding || running?.state.isBusy ? [] : netBodies(fold);
   if (net.length > 0) return [{ do: "append", bodies: net }];
+  const ended = running?.isEnding ? [] : endedTaskBodies(fold);
+  if (ended.length > 0) return [{ do: "append", bodies: ended }];
   if (!running)
     return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack, limitAsked: askAt });
   if (running.isEnding) return [];

@@ -272,9 +272,9 @@ const schemas = {
   session_info_update: event("session_info_update", () => ({ title: str })),
   current_mode_update: event("current_mode_update", () => ({ modeId: str, by: sourceSchema.optional() })),
   config_update: event("config_update", () => ({ model: str.optional(), by: sourceSchema.optional() })),
-  /** What runs in the background of the engine: it is kept alive for these. The list replaces the one before. */
+  /** The engine is kept alive for these; the list replaces the one before. `isTold`: the end is an input. */
   background_update: event("background_update", () => ({
-    tasks: z.array(z.object({ taskId: str, title: str })),
+    tasks: z.array(z.object({ taskId: str, title: str, isTold: z.literal(true).optional() })),
   })),
   /** What a person wants, as it was read from the inbox; what became of it comes in events of its own. */
   control: controlSchema,

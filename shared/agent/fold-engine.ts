@@ -2,6 +2,7 @@
 
 import type { EventOf, ThreadEvent } from "./events.ts";
 import { asksOfWork } from "./fold-held.ts";
+import { tasksAfter } from "./fold-tasks.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
@@ -90,7 +91,8 @@ function limitsOf({ limits }: EventOf<"thread_start">["config"]) {
 function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   const engine = fold.engine && { ...fold.engine, isUp: false };
   if (engine && event.reason !== "idle") delete engine.lastAt;
-  const next = { ...fold, engine, backgroundTasks: [], endedGeneration: event.generation };
+  const lost = tasksAfter(fold, [], { isLost: true });
+  const next = { ...fold, ...lost, engine, endedGeneration: event.generation };
   if (event.reason !== "crashed") return next;
   // What waits for a person was not cut off: the answer takes it up, and no limit counts.
   const count = asksOfWork(fold).length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;

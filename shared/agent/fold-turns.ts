@@ -1,6 +1,7 @@
 /** The part of the fold that knows turns, steps, tool calls and what they cost. */
 import { addUse, NO_USE } from "./budget.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { tasksAfter, toldOfEnd } from "./fold-tasks.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { countTokens, openUsd, weigh } from "./limits.ts";
 import type { Usage } from "./values.ts";
@@ -71,7 +72,9 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "usage_update":
       return { ...fold, context: { used: event.used, size: event.size } };
     case "background_update":
-      return { ...fold, backgroundTasks: event.tasks };
+      return { ...fold, ...tasksAfter(fold, event.tasks) };
+    case "user_message":
+      return toldOfEnd(fold, event.messageId);
     case "thread_spawned": {
       const { threadId, mode, title, toolCallId, limits } = event;
       const child = { threadId, mode, title, ...(toolCallId && { toolCallId }), ...(limits && { limits }) };

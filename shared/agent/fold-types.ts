@@ -90,7 +90,9 @@ export interface ThreadFold {
   trust?: { key: string; isTrusted: boolean };
   /** Steps of kind `setup` that are done: the worktree, and the person's command in it. */
   setUp?: string[];
-  backgroundTasks: { taskId: string; title: string }[];
+  backgroundTasks: BackgroundTask[];
+  /** Those that have ended and whose end the model is to be told; `isLost`: with the engine's process. */
+  endedTasks?: (Omit<BackgroundTask, "isTold"> & { generation: number; isLost?: true })[];
   children: {
     threadId: ThreadId;
     mode: "await" | "async";
@@ -181,6 +183,13 @@ export interface WaitingMessage {
   at?: string | undefined;
   /** The jobs that led to it. */
   causes?: readonly string[] | undefined;
+}
+
+export interface BackgroundTask {
+  taskId: string;
+  title: string;
+  /** The model is to be told of its end. */
+  isTold?: true | undefined;
 }
 
 export interface JobsFold {

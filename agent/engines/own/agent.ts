@@ -70,7 +70,9 @@ export class Agent {
     this.#requests = requests;
     this.#choice = choice;
     this.#tools = options.makeTools((tasks) => {
-      const told = tasks.map(({ taskId, title }) => ({ taskId, title }));
+      // An agent that hears a channel ends its turn meanwhile, and nothing else would wake it.
+      const isTold = start.config.agent.voice && { isTold: true as const };
+      const told = tasks.map(({ taskId, title }) => ({ taskId, title, ...isTold }));
       output.say({ events: [{ type: "background_update", tasks: told }] });
     });
     const { mcpConfigFile: file, allowedTools: allowed } = start.config.launch;
