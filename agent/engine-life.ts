@@ -7,6 +7,7 @@ import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
+import { NO_CONVERSATION, toldConversation, whyAnew } from "./anew.ts";
 import { boundAsks, tooManyAsks } from "./core/ask-bound.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
@@ -177,11 +178,14 @@ export class EngineLife {
     if (leave.isTrusted && (await setUpWorkspace(this.#workspace, this.#fold))) return;
     const fold = this.#fold;
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
-    const conversation = await this.#lookAtConversation(sessionId);
+    const last = this.#thread.lastLaunch;
+    const looked = await this.#lookAtConversation(sessionId);
+    const conversation = toldConversation(fold, { sessionId, found: looked, last });
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
     const goesOn = config.origin !== undefined || config.taken !== undefined;
     const branch = goesOn ? { threadId: config.origin?.threadId, fork: await this.#lookAtFork() } : undefined;
-    const plannedFor = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
+    const left = this.#whyLeft(sessionId, conversation);
+    const plannedFor = planGeneration(fold, generation, sessionId, conversation, new Date(), branch, left);
     const { events } = plannedFor;
     const launch = {
       ...plannedFor.launch,
@@ -237,10 +241,19 @@ export class EngineLife {
   }
 
   async #lookAtConversation(sessionId: string | undefined): Promise<Conversation> {
-    if (sessionId === undefined) return { exists: false, delivered: new Set() };
+    if (sessionId === undefined) return NO_CONVERSATION;
     const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
     const lastAt = this.#fold.engine?.lastAt;
     return this.#options.engine.look(sessionId, { deliveryIds, lastAt }, this.#env);
+  }
+
+  /** Why the conversation is begun anew, if it is; and how long the transcript was when it began. */
+  #whyLeft(sessionId: string | undefined, found: Conversation): Pick<Launch, "anew" | "beganBytes"> {
+    const { lastLaunch: last, transcriptBytes } = this.#thread;
+    const anew = whyAnew(this.#fold, this.#options.config, { sessionId, found, last, transcriptBytes });
+    const goesOn = found.exists && anew === undefined && last?.sessionId === sessionId;
+    const beganBytes = goesOn ? (last?.beganBytes ?? transcriptBytes) : transcriptBytes;
+    return { beganBytes, ...(anew && { anew }) };
   }
 
   /** Whether the conversation that a branch leaves has the line that it is left at. */

@@ -249,6 +249,8 @@ export interface Conversation {
   delivered: ReadonlySet<string>;
   /** What the engine will say that the conversation has cost so far. */
   costUsd?: number;
+  /** How long its own record of the conversation is, if it is known; else the transcript tells. */
+  bytes?: number;
 }
 
 /** What a waiting call needs to be named to the model after a restart. */

@@ -32,12 +32,20 @@ export function memoryFor(
 ): ToldMemory | undefined {
   if (!ENGINES[config.agent.engine].capabilities.tools || !isDue(fold, launch, carrier)) return undefined;
   const heads = readHeads(config);
-  const open = wasCompacted(fold, carrier) ? openThings(fold) : undefined;
+  const open = openFor(fold, launch, carrier);
   const texts = [open, heads.length === 0 ? undefined : textOf(heads)].filter((text) => text !== undefined);
   if (texts.length === 0) return undefined;
   const { generation } = launch;
   const paths = heads.map(({ path }) => path);
   return { text: texts.join("\n\n"), event: { type: "memory_told", with: carrier, generation, paths } };
+}
+
+/** After a compaction, and in a conversation that goes on from one that this thread had before, it is told what is open. */
+function openFor(fold: ThreadFold, launch: Launch, carrier: string): string | undefined {
+  const { memory, compactedSeq: _, ...whole } = fold;
+  const isTold = memory?.generation === launch.generation && memory.with !== carrier;
+  if (launch.reseeded && fold.turnCount > 0 && !isTold) return openThings(whole);
+  return wasCompacted(fold, carrier) ? openThings(fold) : undefined;
 }
 
 function isDue({ memory, compactedSeq = 0 }: ThreadFold, { generation, resumed }: Launch, carrier: string) {

@@ -25,6 +25,7 @@ import { OthersWatch } from "./others/watch.ts";
 import { PlaceKeeper } from "./places/place-keeper.ts";
 import { beginSpareFifo, keepSpareFifo } from "./process/fifo.ts";
 import { killMarked } from "./process/orphans.ts";
+import { recentEvents } from "./recent-events.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
 import { settleCalls } from "./spend/call-room.ts";
@@ -251,8 +252,11 @@ export class Runner {
   /** What stands before the first message of a new conversation; empty if there is nothing to tell. */
   #seedFor({ launch }: Seat): string {
     if (!launch.reseeded || this.#fold.engine?.takenCount !== 0) return "";
+    const { dir, handedOver } = this.#options.config;
     const begins = this.#fold.hasInitialMessages ? "initial" : "origin";
-    return seedText(this.#thread.history(), isFresh(this.#fold) ? begins : "lost");
+    if (isFresh(this.#fold)) return seedText(this.#thread.history(), begins);
+    const moved = launch.anew === "handed_over" && handedOver && { from: handedOver.from, to: dir };
+    return seedText(recentEvents(this.#thread), launch.anew ?? "lost", moved || undefined);
   }
 
   #checkDisk(): void {

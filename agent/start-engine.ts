@@ -24,6 +24,7 @@ import {
 } from "../shared/agent/markers.ts";
 import { THREAD_FILES } from "../shared/agent/paths.ts";
 import { parseSandbox } from "../shared/sandbox/modes.ts";
+import { anewNotice, NO_CONVERSATION } from "./anew.ts";
 import type { Conversation, Engine, Env, Launch, Needs } from "./engine.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
 import { type Command, inSandbox } from "./process/sandbox.ts";
@@ -84,15 +85,18 @@ export function forkPoint(
  * sent again, what is not goes again under the same id. Pure but for the new conversation's id.
  * @param branch of a thread that goes on from another conversation: the thread that it was, if it was one, and the look
  * at the conversation that is to be forked
+ * @param left why the conversation is left, though it may still be there; and how long the transcript is
  */
 export function planGeneration(
   fold: ThreadFold,
   generation: number,
   sessionId: string | undefined,
-  { exists, delivered, costUsd }: Conversation,
+  found: Conversation,
   now: Date,
   branch?: { threadId: string | undefined; fork: Conversation | undefined },
+  { anew, beganBytes }: Pick<Launch, "anew" | "beganBytes"> = {},
 ): { launch: Launch; events: EventBody[] } {
+  const { exists, delivered, costUsd } = anew ? NO_CONVERSATION : found;
   const events = fold.deliveries.flatMap(({ deliveryId, status }): EventBody[] => {
     const isIn = delivered.has(deliveryId);
     if (isIn === (status === "started")) return [];
@@ -111,11 +115,14 @@ export function planGeneration(
     reseeded,
     takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),
     taken: [...delivered],
+    ...(anew && { anew }),
+    ...(beganBytes !== undefined && { beganBytes }),
     ...(baseUsd !== undefined && { costUsd: baseUsd }),
     startedAt: now.toISOString(),
     seq: fold.seq,
   };
-  if (reseeded && hasHistory) {
+  if (anew) events.push(...anewNotice(anew));
+  else if (reseeded && hasHistory) {
     const description = "The engine's own record of it is gone; it is told the transcript.";
     events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });
   } else if (reseeded && branch && fold.cutOffs.count === 0) {

@@ -51,6 +51,14 @@ export class ThreadFiles {
     return this.#lastLaunch;
   }
 
+  get transcriptPath(): string {
+    return threadPath(this.#folder, "transcript");
+  }
+
+  get transcriptBytes(): number {
+    return this.#transcript.bytes;
+  }
+
   append(source: EventSource, bodies: readonly EventBody[]): void {
     this.#projections.show(this.#transcript.append(source, bodies, new Date()));
   }
@@ -61,7 +69,7 @@ export class ThreadFiles {
     const { capabilities } = ENGINES[this.#config.agent.engine];
     for (const { byte, text } of lines) {
       const isSingle = this.#config.agent.mode === "single";
-      const event = inboxEvent(text, this.fold, isSingle, (line) => this.#whole(line));
+      const event = inboxEvent(text, this.fold, isSingle, (line) => this.whole(line));
       this.append({ from: "inbox", byte }, [
         ...answeredBy(event, this.fold),
         event,
@@ -83,7 +91,7 @@ export class ThreadFiles {
       for (let lines = file.read(); lines.length > 0; lines = file.read()) {
         for (const { text } of lines) {
           const event = findEvent(text);
-          if (event) yield event.type === "initial_message" ? this.#whole(event) : event;
+          if (event) yield event.type === "initial_message" ? this.whole(event) : event;
         }
       }
       file.close();
@@ -128,10 +136,11 @@ export class ThreadFiles {
     this.#projections.close();
   }
 
-  #whole<T extends { blobs?: BlobMap | undefined }>(line: T): T {
+  /** A line as it was before it was cut. */
+  readonly whole = <T extends { blobs?: BlobMap | undefined }>(line: T): T => {
     const { blobs: _, ...rest } = unboundLine(line, (sha256) => this.readBlob(sha256));
     return rest as T;
-  }
+  };
 
   #writeStart(): void {
     if (this.fold.seq > 0) return;

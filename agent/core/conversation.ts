@@ -8,6 +8,8 @@ export interface Said {
   /** Of a person's message. */
   messageId?: string;
   deliveryId?: string;
+  /** Of all that came before it. */
+  isSummary?: true;
 }
 
 /**
@@ -66,7 +68,7 @@ class Conversation {
         return;
       case "compaction_update":
         if (event.summary !== undefined)
-          this.said.push({ line: `Summary of what came before: ${event.summary}` });
+          this.said.push({ line: `Summary of what came before: ${event.summary}`, isSummary: true });
         return;
       default:
         return;

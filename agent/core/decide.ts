@@ -15,7 +15,7 @@ import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { endedTaskBodies } from "./ended-tasks.ts";
 import { giveUp } from "./give-up.ts";
 import { leftovers } from "./leftovers.ts";
-import { closeOutdated, limitAsk } from "./limit-ask.ts";
+import { closeLeft, closeOutdated, limitAsk } from "./limit-ask.ts";
 import { netBodies } from "./net.ts";
 import { providerAsk } from "./provider-ask.ts";
 
@@ -97,7 +97,7 @@ export function decide(
 ): Action[] {
   const askAt = limitAsked ?? ((reached: ReachedLimit) => [limitAsk(fold, reached)]);
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
-  const outdated = running?.isEnding ? [] : closeOutdated(fold);
+  const outdated = running?.isEnding ? [] : [...closeOutdated(fold), ...closeLeft(fold, config)];
   if (outdated.length > 0) return [{ do: "append", bodies: outdated }];
   const net = running?.isEnding || running?.state.isBusy ? [] : netBodies(fold);
   if (net.length > 0) return [{ do: "append", bodies: net }];

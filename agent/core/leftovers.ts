@@ -23,7 +23,9 @@ export function leftovers(fold: ThreadFold, { state, launch }: Resumed): EventBo
       .map((ask) => cancelAsk(ask, "turn_ended"));
   }
   const isTaken = fold.deliveries.every(({ status }) => status === "started");
-  if (!launch.resumed || !isTaken || !state.takesUpNothing) return [];
+  // A conversation that was begun anew knows nothing of a turn that no message had begun.
+  const isLeft = launch.anew !== undefined && fold.deliveries.length === 0 && state.isOpen;
+  if (!isLeft && (!launch.resumed || !isTaken || !state.takesUpNothing)) return [];
   const turnId = endedTurnIdOf(launch, fold.seq);
   const deliveryIds = fold.deliveries.map(({ deliveryId }) => deliveryId);
   return [

@@ -1,4 +1,5 @@
 /** The question of a thread that has reached a limit: may it go on with as much again? Pure. */
+import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { describeLimit, MORE_OPTION, type ReachedLimit, STOP_OPTION } from "../../shared/agent/limits.ts";
@@ -36,4 +37,14 @@ export function closeOutdated({ asks, limits }: ThreadFold): EventBody[] {
     return limits[limit.name]?.allowed !== limit.allowed;
   };
   return asks.filter(isOutdated).map((ask) => cancelAsk(ask, "replaced"));
+}
+
+/** Closes the question about what a directory brings, if the thread was handed over to another one since. */
+export function closeLeft(
+  { asks }: ThreadFold,
+  { handedOver }: Pick<ThreadConfig, "handedOver">,
+): EventBody[] {
+  if (!handedOver) return [];
+  const isLeft = ({ trust, askedAt }: OpenAsk) => trust === true && askedAt < handedOver.at;
+  return asks.filter(isLeft).map((ask) => cancelAsk(ask, "withdrawn"));
 }

@@ -1,4 +1,7 @@
-/** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
+/**
+ * `thread.json`: what a thread is. The sidecar writes it before the first runner starts, and once more if an agent that
+ * hears channels is handed over to another directory.
+ */
 import * as z from "zod";
 import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
@@ -138,6 +141,10 @@ export const threadConfigSchema = z.object({
     .optional(),
   /** A conversation that a person began by hand: the thread goes on from this line of it, in a fork. */
   taken: z.object({ sessionId: str, at: str }).optional(),
+  /** Of an agent that was handed over to this directory: where it worked, and its engine's conversation there. */
+  handedOver: z
+    .object({ from: str.startsWith("/"), sessionId: str.optional(), at: z.iso.datetime() })
+    .optional(),
 });
 export type ThreadConfig = z.infer<typeof threadConfigSchema>;
 

@@ -30,6 +30,10 @@ export const stateSchema = z.object({
       seq: count.optional(),
       /** Nobody trusts what the directory brings: its gates do not count. */
       isUntrusted: z.literal(true).optional(),
+      /** The conversation before it was left: the thread was handed over, or that one had become too long. */
+      anew: z.enum(["handed_over", "outgrown"]).optional(),
+      /** So long the transcript was when the conversation began. */
+      beganBytes: count.optional(),
     })
     .optional(),
   transcript: z.object({ bytes: count, seq: count }),

@@ -37,7 +37,8 @@ export function readConversation(
     for (const id of idsIn(line)) if (deliveryIds.includes(id)) delivered.add(id);
   }
   if (!isSpoken || !isWhole) return { exists: false, delivered: new Set() };
-  return { exists: true, delivered, ...(costUsd !== undefined && { costUsd }) };
+  const bytes = statSync(file).size;
+  return { exists: true, delivered, bytes, ...(costUsd !== undefined && { costUsd }) };
 }
 
 /** Also the last one, if only its newline is missing. Without streams: Node would load them at every start. */

@@ -49,6 +49,8 @@ export interface Spoken {
 
 /** The sentence before the calls that a resumed model is asked to call again, a line `- Name {input}` each. */
 const CALL_AGAIN = "call them again:\n";
+/** Comes after what a conversation that was begun anew is told. */
+const GO_ON = "\n\nGo on from there. Files may have changed since";
 /** What stands in the conversation where a person stopped the turn. */
 const INTERRUPTED = "[Request interrupted by user";
 /** What stands in the conversation for an answer that no model gave. */
@@ -70,7 +72,7 @@ export function nextRound(
       if (text.includes(INTERRUPTED)) queue = [];
       // The model never learns of an answer that was an error; the next message ends it.
       else if (queue[0]?.error && !queue[0].error.times) queue.shift();
-      queue.push(...parseScripts(text));
+      queue.push(...parseScripts(askedIn(text)));
       if (callsAgain) asked.push(...callsToRepeat(text));
     } else if (text !== NO_ANSWER) {
       // Calls that a kill kept out of the conversation are still in their script: called again, they are said.
@@ -79,6 +81,12 @@ export function nextRound(
     }
   }
   return asked.length > 0 ? { tools: asked } : queue[0];
+}
+
+/** A conversation that was begun anew is told what was said before: nobody asks for that again. */
+function askedIn(text: string): string {
+  const end = text.lastIndexOf(GO_ON);
+  return end < 0 ? text : text.slice(end);
 }
 
 /** The rounds of every script in this text. */

@@ -164,7 +164,7 @@ export class Agent {
     if (this.#isOpen) return;
     this.#isOpen = true;
     const { start, folder } = this.#options;
-    readHistory(this.#history, folder);
+    if (!start.reseeded) readHistory(this.#history, folder);
     for (const rule of start.rules) this.#history.rules.add(rule);
     const goesOn = this.#history.turn !== undefined;
     const events = opening(start, this.#choice, this.#options.mcp.problems);
