@@ -48,6 +48,18 @@ export type SpokenNote = z.output<typeof spokenNoteSchema>;
 /** The thread of the agent that hears a channel. */
 export const mainReplySchema = z.object({ threadId: knownThreadId, name: z.string() });
 
+/** Where the agent that hears a channel is to go on: below `REPOS_DIR`. */
+export const handOverRequestSchema = z.strictObject({ dir: z.string().min(1).max(4_096) });
+
+/** The directories are below `REPOS_DIR`. */
+export const handOverReplySchema = z.object({
+  threadId: knownThreadId,
+  name: z.string(),
+  from: z.string(),
+  dir: z.string(),
+});
+export type HandOverReply = z.infer<typeof handOverReplySchema>;
+
 /** The most messages without an answer that a status lists. */
 export const MAX_UNANSWERED = 50;
 

@@ -2,7 +2,13 @@
 import type * as z from "zod";
 import type { SidecarClient } from "./client.ts";
 import { voice } from "./protocol/voice.ts";
-import type { MainStatus, mainReplySchema, SpokenNote, spokenReplySchema } from "./voice-api.ts";
+import type {
+  HandOverReply,
+  MainStatus,
+  mainReplySchema,
+  SpokenNote,
+  spokenReplySchema,
+} from "./voice-api.ts";
 
 export class VoiceClient {
   readonly #client: SidecarClient;
@@ -19,6 +25,15 @@ export class VoiceClient {
   /** How the agent that hears a channel is; it is not made by that. @throws AppError `not_found`, `unsupported` */
   getMain(channelId: string): Promise<MainStatus> {
     return this.#client.call(voice.status, { channelId });
+  }
+
+  /**
+   * Lets the agent that hears a channel go on in another directory.
+   * @param dir below `REPOS_DIR`
+   * @throws AppError `not_found`, `unsupported`, `thread_ended`, `invalid_directory`, `forbidden`
+   */
+  handOver(channelId: string, dir: string): Promise<HandOverReply> {
+    return this.#client.call(voice.handOver, { channelId }, { body: { dir } });
   }
 
   /** Lists messages that are to be said, the oldest first. */

@@ -95,10 +95,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const operations = createOperations(common, (seconds) => metrics.outputSeconds.observe(seconds));
     const care = createCare(common, setting, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
-    await operations.messages.recover();
-    await operations.memory.recover();
-    operations.follows.recover();
-    operations.childEnds.recover();
+    await recover(operations);
     operations.agentBrowsers.start();
     releasers.add("agents' browsers", () => operations.agentBrowsers.close());
     startRooms(common, operations, releasers);
@@ -129,6 +126,15 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await releasers.close();
     throw error;
   }
+}
+
+/** Completes what an earlier sidecar was killed in the middle of. */
+async function recover({ handOvers, messages, memory, follows, childEnds }: Operations): Promise<void> {
+  await handOvers.recover();
+  await messages.recover();
+  await memory.recover();
+  follows.recover();
+  childEnds.recover();
 }
 
 function startAskFiles(common: Common, { agents }: Operations, releasers: Releasers): void {

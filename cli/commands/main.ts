@@ -26,6 +26,7 @@ export function addMain(program: Command, act: Act): void {
         "threadmux main status",
         "threadmux main prompt look at the disk",
         "threadmux main pause --of ops",
+        "threadmux main hand-over shop    it goes on in another directory",
         "threadmux channel set ops --mode main    gives a channel to an agent",
       ),
     );
@@ -54,6 +55,22 @@ export function addMain(program: Command, act: Act): void {
         return control(context, { control: "resume", ...input }, options);
       }),
     );
+  add("hand-over", "let it go on in another directory: its turn is cut off, and what it knows goes with it")
+    .argument("<dir>", "below REPOS_DIR")
+    .action((dir: string, options: OfOption, command: Command) =>
+      act(command, (context) => handOver(context, dir, options)),
+    );
+}
+
+async function handOver(context: Context, dir: string, options: OfOption): Promise<number> {
+  const client = context.client();
+  const made = await new VoiceClient(client).handOver(await findHeardChannel(client, options.of), dir);
+  if (context.isJson) await context.out.json(made);
+  else
+    await context.out.line(
+      cleanLine(`${made.name} goes on in ${made.dir}; before, it worked in ${made.from}`),
+    );
+  return EXIT.ok;
 }
 
 async function status(context: Context, options: OfOption): Promise<number> {

@@ -1,5 +1,12 @@
 /** Agents that speak with a tool: who hears a channel, and what is to be said there. */
-import { mainReplySchema, mainStatusSchema, spokenNoteSchema, spokenReplySchema } from "../voice-api.ts";
+import {
+  handOverReplySchema,
+  handOverRequestSchema,
+  mainReplySchema,
+  mainStatusSchema,
+  spokenNoteSchema,
+  spokenReplySchema,
+} from "../voice-api.ts";
 import { route } from "./route.ts";
 
 export const voice = {
@@ -30,6 +37,17 @@ export const voice = {
     reply: mainStatusSchema,
     errors: ["not_found", "unsupported"],
     isRepeatable: true,
+  }),
+  handOver: route({
+    method: "post",
+    path: "/channel/:channelId/main/hand-over",
+    right: "settings",
+    summary: "Let the agent that hears a channel of mode main go on in another directory",
+    body: handOverRequestSchema,
+    status: 200,
+    reply: handOverReplySchema,
+    errors: ["not_found", "unsupported", "thread_ended", "invalid_directory", "unavailable"],
+    isRepeatable: false,
   }),
   list: route({
     method: "get",

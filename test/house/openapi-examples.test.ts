@@ -26,6 +26,7 @@ interface Operation {
 const WITHOUT = [
   "/channel/:channelId/main",
   "/channel/:channelId/main",
+  "/channel/:channelId/main/hand-over",
   "/conversations/take",
   "/jobs/:job/test", // needs the hook's door
   "/memory/undo",

@@ -105,6 +105,7 @@ const ROUTES: Record<string, string> = {
   "POST /memory/undo": "decide",
   "POST /channel/{channelId}/main": "type",
   "GET /channel/{channelId}/main": "read",
+  "POST /channel/{channelId}/main/hand-over": "settings",
   "POST /rooms": "run",
   "GET /rooms": "read",
   "GET /room/{id}": "read",
@@ -179,6 +180,7 @@ async function ask(name: string, role: string, values = VALUES): Promise<{ statu
 
 /** The bodies for routes whose description has no example. */
 const BODIES: Record<string, object> = {
+  "POST /channel/{channelId}/main/hand-over": { dir: "." },
   "POST /thread/{id}/asks/{requestId}": { optionId: "once" },
   "POST /conversations/take": { threadId: "t", dir: ".", sessionId: "00000000-0000-4000-8000-000000000000" },
   "POST /memory/undo": { writeId: "w1" },

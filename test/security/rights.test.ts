@@ -127,6 +127,7 @@ const COMMANDS: [string, string, Record<string, string | number | boolean>][] = 
   ["read", "main hear", {}],
   ["press", "main pause", {}],
   ["press", "main resume", {}],
+  ["settings", "main hand-over", { dir: "." }],
   ["press", "queue", { text: "words" }],
   ["jobs", "job add", { name: "n", when: "never", dir: ".", prompt: "Hi" }],
   ["type", "key", { name: "Enter" }],

@@ -39,6 +39,7 @@ const ROUTES: [Method, string][] = [
   ["put", "/channel/1/messages/inbox.1"],
   ["get", "/channel/1/messages"],
   ["get", "/channel/1/main"],
+  ["post", "/channel/1/main/hand-over"],
   ["get", "/inbox"],
   ["get", "/asks"],
   ["post", "/thread/open/asks/x"],

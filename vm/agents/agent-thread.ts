@@ -98,6 +98,13 @@ export class AgentThread {
     return this.#unread().some((line) => line.op === "message" && line.messageId === messageId);
   }
 
+  /** Whether a notice of these words lies in the inbox and its runner has not read it yet. */
+  hasUnreadNotice(title: string): boolean {
+    return this.#unread().some(
+      (line) => line.op === "event" && line.event.type === "notice" && line.event["title"] === title,
+    );
+  }
+
   /** Of those unread, the ones that a person is to let in. */
   get unreadHeld(): number {
     return this.#unread().filter((line) => line.op === "message" && line.held !== undefined).length;

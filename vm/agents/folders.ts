@@ -24,7 +24,7 @@ const OLD = ".old";
 /** No thread's id begins with a dot. */
 const ASIDE = ".gone-";
 
-/** What a thread is by its configuration, which never changes. */
+/** The parts of a thread's configuration that never change. */
 interface Known {
   parentId: ThreadId | undefined;
   engine: string | undefined;
@@ -54,7 +54,7 @@ export class AgentFolders {
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
-  /** The parts of configurations that every list of threads asks for. Configurations never change. */
+  /** The parts of configurations that every list of threads asks for. */
   readonly #known = new Map<ThreadId, Known>();
 
   constructor(stateDir: string) {
@@ -89,7 +89,7 @@ export class AgentFolders {
   }
 
   /**
-   * Makes the folder with its configuration, which never changes; what an older thread of that id left goes.
+   * Makes the folder with its configuration; what an older thread of that id left goes.
    * @param prepared becomes the folder
    */
   make(config: ThreadConfig, prepared?: string): string {
@@ -101,9 +101,24 @@ export class AgentFolders {
     if (existsSync(folder)) renameSync(folder, old);
     if (prepared === undefined) mkdirSync(folder, { mode: 0o700 });
     else renameSync(prepared, folder);
-    writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`, { isDurable: true });
+    this.#writeConfig(config);
     removeTreeNow(old);
     return folder;
+  }
+
+  /** Lets an agent go on in another directory, from its next runner on; none runs now. */
+  handOver(
+    config: ThreadConfig,
+    { dir, ...rest }: Pick<ThreadConfig, "dir" | "handedOver"> & { systemPrompt: string },
+  ): void {
+    const { systemPrompt, handedOver } = rest;
+    const agent = { ...config.agent, systemPrompt };
+    this.#writeConfig({ ...config, dir, agent, ...(handedOver && { handedOver }) });
+  }
+
+  #writeConfig(config: ThreadConfig): void {
+    const text = `${JSON.stringify(config, null, 2)}\n`;
+    writeWhole(threadPath(this.of(config.threadId), "config"), text, { isDurable: true });
   }
 
   hasOrigin(threadId: ThreadId): boolean {

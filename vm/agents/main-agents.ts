@@ -50,11 +50,7 @@ export class MainAgents {
       const thread = known === undefined ? undefined : store.threads.find(known);
       if (thread && !thread.isMade) throw new AppError("unavailable", "Its agent is being made.");
       if (thread && isOpen(thread.status)) return { threadId: thread.threadId, name };
-      if (thread)
-        throw new AppError(
-          "thread_ended",
-          `The agent ${name}, which hears this channel, was ended. Set the channel's mode to off and to main again (\`/here\`): then the next message begins another one.`,
-        );
+      if (thread) throw endedMain(name);
       return { threadId: await this.#make(name, { ...row, id: channelId }, by), name };
     });
   }
@@ -114,4 +110,12 @@ export class MainAgents {
     await creation.create(request);
     return threadId;
   }
+}
+
+/** Tells people how another agent takes its place. */
+export function endedMain(name: string): AppError {
+  return new AppError(
+    "thread_ended",
+    `The agent ${name}, which hears this channel, was ended. Set the channel's mode to off and to main again (\`/here\`): then the next message begins another one.`,
+  );
 }

@@ -91,6 +91,7 @@ export class Starter {
     const { store, agents, folders, wakeUps, now } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent || agent.problem !== null || !folders.exists(threadId)) return this.#needsNone(threadId);
+    if (store.spoken.isBeingHandedOver(threadId)) return this.#needsNone(threadId);
     const thread = agents.get(threadId);
     wakeUps.set(threadId, thread.fold.goOnAt);
     if (!thread.needsRunner(now())) return this.#needsNone(threadId);

@@ -2,7 +2,7 @@
 import type Database from "better-sqlite3";
 import { FIRST_SCHEMA } from "./first-schema.ts";
 import { ROOM_SCHEMA } from "./room-schema.ts";
-import { SPOKEN_FILES_SCHEMA, VOICE_SCHEMA } from "./voice-schema.ts";
+import { HAND_OVER_SCHEMA, SPOKEN_FILES_SCHEMA, VOICE_SCHEMA } from "./voice-schema.ts";
 
 /** The version that the first entry makes. Those before it were never released. */
 const FIRST_VERSION = 16;
@@ -193,6 +193,7 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE steps ADD COLUMN usd REAL;
   CREATE INDEX steps_of_day ON steps (thread_id, ended_at) WHERE kind = 'turn';
   `,
+  HAND_OVER_SCHEMA,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

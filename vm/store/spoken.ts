@@ -19,6 +19,11 @@ const countSchema = z.object({ n: z.int() });
 const idSchema = z.object({ thread_id: knownThreadId });
 const channelSchema = z.object({ channel_id: knownDiscordId });
 const personSchema = z.object({ person_id: z.string() });
+const handOverSchema = z.object({ dir: z.string(), path: z.string(), at: z.int() });
+const handingSchema = z.object({ thread_id: knownThreadId, hand_over: z.string() });
+
+/** Where an agent goes on: relative to `REPOS_DIR`, and absolute; since when. */
+export type HandOver = z.infer<typeof handOverSchema>;
 
 /** The number of a thread's messages that are kept after they were said. */
 const KEPT = 1_000;
@@ -50,6 +55,9 @@ export class SpokenTable {
   readonly #listMains;
   readonly #setMain;
   readonly #forgetMain;
+  readonly #noteHandOver;
+  readonly #listHandOvers;
+  readonly #isHandedOver;
   #revision = randomUUID();
 
   /** @param onChange is told that something is to be said. */
@@ -98,8 +106,13 @@ export class SpokenTable {
     this.#isMain = db.prepare("SELECT 1 FROM main_agents WHERE thread_id = ?");
     this.#listMains = db.prepare("SELECT thread_id FROM main_agents");
     this.#forgetMain = db.prepare("DELETE FROM main_agents WHERE name = ?");
+    this.#noteHandOver = db.prepare("UPDATE main_agents SET hand_over = ? WHERE thread_id = ?");
+    const begun = `FROM main_agents JOIN threads USING (thread_id)
+      WHERE hand_over IS NOT NULL AND json_extract(hand_over, '$.path') <> path`;
+    this.#listHandOvers = db.prepare(`SELECT thread_id, hand_over ${begun}`);
+    this.#isHandedOver = db.prepare(`SELECT 1 ${begun} AND thread_id = ?`);
     this.#setMain = db.prepare(
-      "INSERT INTO main_agents (name, thread_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET thread_id = excluded.thread_id",
+      "INSERT INTO main_agents (name, thread_id) VALUES (?, ?) ON CONFLICT DO UPDATE SET thread_id = excluded.thread_id, hand_over = NULL",
     );
   }
 
@@ -216,6 +229,27 @@ export class SpokenTable {
 
   setMain(name: string, threadId: ThreadId): void {
     this.#setMain.run(name, threadId);
+  }
+
+  /** From here on the agent of a thread is to work elsewhere, also if this process ends now. */
+  noteHandOver(threadId: ThreadId, handOver: HandOver): void {
+    this.#noteHandOver.run(JSON.stringify(handOver), threadId);
+  }
+
+  /** Those that were begun and not completed: the thread's row still names the old directory. */
+  listHandOvers(): { threadId: ThreadId; handOver: HandOver }[] {
+    return z
+      .array(handingSchema)
+      .parse(this.#listHandOvers.all())
+      .map((row) => ({
+        threadId: row.thread_id,
+        handOver: handOverSchema.parse(JSON.parse(row.hand_over)),
+      }));
+  }
+
+  /** Whether a thread is being handed over: no runner of it may start. */
+  isBeingHandedOver(threadId: ThreadId): boolean {
+    return this.#isHandedOver.get(threadId) !== undefined;
   }
 
   /** The next message to a channel of that name makes another one. */

@@ -69,6 +69,8 @@ export type NewThread = Pick<
 export type ThreadPatch = Partial<
   Pick<
     StoredThread,
+    | "dir"
+    | "path"
     | "title"
     | "status"
     | "isMade"
@@ -158,7 +160,7 @@ const MAX_PREFIX = 48;
 /** Everything that a {@link ThreadPatch} may change. */
 const UPDATE = `
   UPDATE threads SET
-    title = @title, status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
+    dir = @dir, path = @path, title = @title, status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
     cols = @cols, rows = @rows, held_small_until = @heldSmallUntil, log_base = @logBase, first_offset = @firstOffset,
     pane_id = @paneId, pane_pid = @panePid, tty = @tty, follows = @follows
   WHERE thread_id = @threadId`;

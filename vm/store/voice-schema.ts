@@ -1,6 +1,9 @@
 /** Adds the names of a message's files, as JSON. */
 export const SPOKEN_FILES_SCHEMA = "ALTER TABLE spoken ADD COLUMN files TEXT NOT NULL DEFAULT '[]';";
 
+/** Adds where an agent that hears channels was handed over to, or is being handed over to, as JSON. */
+export const HAND_OVER_SCHEMA = "ALTER TABLE main_agents ADD COLUMN hand_over TEXT;";
+
 /** The tables of agents that hear channels: handles, what is said and heard, and which thread has a name. */
 export const VOICE_SCHEMA = `
   CREATE TABLE handles (

@@ -34,6 +34,7 @@ export interface WiredKinds {
   removal: Removal;
   /** Of the threads: what happens to one happens in order. */
   queue: KeyedQueue;
+  runners: Runners;
   starter: Starter;
   attachments: Attachments;
   mcpFiles: McpFiles;
@@ -114,7 +115,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const kinds: Kinds = { ...others, agent: agentKind, browser: browserKind, room: roomKind };
   return {
     ...{ kinds, roomKind, queue, agentKind, browserKind, agentThreads, endedThreads },
-    ...{ removal, starter, attachments, mcpFiles, listenToTrouble, listenToEvents },
+    ...{ removal, runners, starter, attachments, mcpFiles, listenToTrouble, listenToEvents },
   };
 }
 

@@ -1,6 +1,7 @@
 /** The threads: what callers do with them, and what looks after them. */
 
 import { DEFAULT_ENGINE } from "../../shared/agent/engines/engines.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { KillReply } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { KillRequest } from "../../shared/kill-api.ts";
@@ -10,6 +11,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
+import { HandOvers } from "../agents/hand-over.ts";
 import { MainAgents } from "../agents/main-agents.ts";
 import { MainStatuses } from "../agents/main-status.ts";
 import { Marks } from "../agents/marks.ts";
@@ -108,6 +110,7 @@ export interface Operations {
   marks: Marks;
   mainAgents: MainAgents;
   mainStatus: MainStatuses;
+  handOvers: HandOvers;
   spoken: Spoken;
   voice: Voice;
   rooms: Rooms;
@@ -173,12 +176,26 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     }),
     marks,
     messages: new Messages({ ...common, agents, children, marks }),
-    mainAgents: new MainAgents({ ...common, creation, promptFile: config.mainPromptFile }),
-    mainStatus: new MainStatuses({ ...common, foldNow, people: peopleOf(common.store) }),
+    ...createMains(common, creation, foldNow),
     spoken: new Spoken({ ...common, inputs, foldNow }),
     voice: new Voice({ ...common, agents, people: peopleOf(common.store) }),
     ...createRooms(common, { agents, creation, marks, directives }),
     kill,
+  };
+}
+
+/** What is done with agents that hear channels. */
+function createMains(
+  common: Common,
+  creation: Creation,
+  foldNow: (threadId: ThreadId) => Promise<ThreadFold>,
+): Pick<Operations, "mainAgents" | "mainStatus" | "handOvers"> {
+  const people = peopleOf(common.store);
+  const mainAgents = new MainAgents({ ...common, creation, promptFile: common.config.mainPromptFile });
+  return {
+    mainAgents,
+    mainStatus: new MainStatuses({ ...common, foldNow, people }),
+    handOvers: new HandOvers({ ...common, mainAgents, people }),
   };
 }
 

@@ -11,11 +11,13 @@ import { type DiscordId, discordIdSchema } from "../../../shared/ids.ts";
 import { hearsText, mainText } from "../../content/lists/main.ts";
 import { inlineCode } from "../../content/texts.ts";
 import { channelOf } from "./channel-here.ts";
-import { type Command, type CommandContext, HEARER_OPTION } from "./command.ts";
+import { type Command, type CommandContext, dirOption, HEARER_OPTION } from "./command.ts";
 import { findMainHere, mainHere } from "./main-here.ts";
 import type { Part } from "./thread/part.ts";
 
 const MAX_NAME = 32;
+const MAX_DIR = 200;
+const HAND_OVER = "hand-over";
 
 const status: Part = {
   define: (part) =>
@@ -76,6 +78,26 @@ function controlling(control: "pause" | "resume", description: string, said: str
   };
 }
 
+const handOver: Part = {
+  define: (part) =>
+    part
+      .setName(HAND_OVER)
+      .setDescription("Let this channel's agent go on in another directory, with what it knows")
+      .addStringOption(dirOption("Where it goes on", true)),
+  // The sidecar judges it in each channel that the agent hears.
+  right: "settings",
+  isPrivate: false,
+  run: async (interaction, context) => {
+    const { channelId } = await findMainHere(interaction, context);
+    const dir = interaction.options.getString("dir", true).trim();
+    const made = await context.vm.voice.handOver(channelId, dir);
+    const places = [made.dir, made.from].map((place) => inlineCode(place, MAX_DIR));
+    await interaction.editReply(
+      `📦 ${inlineCode(made.name, MAX_NAME)} goes on in ${places[0]}; before, it worked in ${places[1]}.`,
+    );
+  },
+};
+
 const PARTS: Readonly<Record<string, Part>> = {
   status,
   hear,
@@ -89,6 +111,7 @@ const PARTS: Readonly<Record<string, Part>> = {
     "Let this channel's agent go on after a pause or a failure",
     "▶️ NAME goes on.",
   ),
+  [HAND_OVER]: handOver,
 };
 
 function getPart(name: string): Part {
