@@ -5,3 +5,8 @@
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
+
+/** `1234` → `1.2k`; below a thousand as it is. */
+export function formatThousands(count: number): string {
+  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
+}

@@ -2,6 +2,11 @@ import { expect, test } from "vitest";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { TranscriptText } from "./transcript-text.ts";
 
+test("a plain remark is told with the words below it, and nothing in it acts on a terminal", () => {
+  const remark = { type: "notice", severity: "info", title: "It is \u001b[2Jso", description: "because" };
+  expect(new TranscriptText("t").add(remark as unknown as ThreadEvent)).toEqual(["! It is �[2Jso: because"]);
+});
+
 test.each([
   ["paused", false, "· paused"],
   ["parked", true, "· goes on once the ask is answered"],

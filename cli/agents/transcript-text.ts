@@ -4,6 +4,7 @@ import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { opTarget } from "../../shared/agent/ops.ts";
 import { changeOf, failureOf } from "../../shared/agent/outcome.ts";
+import { plainRemarkOf } from "../../shared/agent/plain-remark.ts";
 import { REST_TEXTS, restOf } from "../../shared/agent/turn-rest.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
@@ -205,11 +206,10 @@ function toldText(event: ThreadEvent): string[] {
         ...toLines(event.text).map((line) => `‹ ${line}`),
         "",
       ];
-    case "notice": {
-      const more = event.description === undefined ? "" : `: ${cleanLine(event.description)}`;
-      return [`! ${cleanLine(event.title)}${more}`];
+    default: {
+      const remark = plainRemarkOf(event);
+      if (!remark) return []; // says nothing to people
+      return [`! ${cleanLine(remark.title)}${remark.text === "" ? "" : `: ${cleanLine(remark.text)}`}`];
     }
-    default:
-      return []; // says nothing to people
   }
 }

@@ -2,6 +2,7 @@
 import { type DetailPart, detailParts, inputParts } from "../../../shared/agent/detail.ts";
 import { diffLines } from "../../../shared/agent/diff.ts";
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
+import { plainRemarkOf } from "../../../shared/agent/plain-remark.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatCount } from "../../../shared/format-count.ts";
 import { fitLines, MAX_LIST_UNITS } from "../lists/lines.ts";
@@ -107,8 +108,6 @@ export function textSection(event: ThreadEvent): DetailSection | undefined {
       return { title: "What the agent wrote", parts: part(event.text, "md") };
     case "failure":
       return { title: `It could not go on (${event.code})`, parts: part(event.message) };
-    case "notice":
-      return { title: event.title, parts: part(event.description ?? "") };
     case "user_message": {
       const texts = event.content.map((block) => (block.type === "text" ? block.text : block.uri));
       return { title: `A message from ${event.source}`, parts: part(texts.join("\n")) };
@@ -117,8 +116,10 @@ export function textSection(event: ThreadEvent): DetailSection | undefined {
       return { title: `Before this thread: ${event.role}`, parts: part(event.text) };
     case "message_sent":
       return { title: `A message to ${event.threadId}`, parts: part(event.text) };
-    default:
-      return undefined;
+    default: {
+      const remark = plainRemarkOf(event);
+      return remark && { title: remark.title, parts: part(remark.text) };
+    }
   }
 }
 

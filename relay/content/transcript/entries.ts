@@ -1,6 +1,7 @@
 /** What a transcript shows in its Discord thread, entry by entry, in the order in which people read them. */
 import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Change } from "../../../shared/agent/outcome.ts";
+import type { PlainRemark } from "../../../shared/agent/plain-remark.ts";
 import type { TurnRest } from "../../../shared/agent/turn-rest.ts";
 import type { ActivityLines } from "./activity-lines.ts";
 
@@ -84,13 +85,18 @@ export interface Remark extends EntryBase {
     | EventOf<"failure">
     | EventOf<"undo">
     | (EventOf<"control"> & { op: "mark" })
-    | EventOf<"notice">
     | EventOf<"file_sent">
     | EventOf<"memory_write">
     | EventOf<"message_sent">
     | EventOf<"user_message">
     | EventOf<"message_edit">
     | EventOf<"message_withdraw">;
+}
+
+/** A line with words below it. */
+export interface Plain extends EntryBase {
+  kind: "plain";
+  remark: PlainRemark;
 }
 
 /** Messages that are left out, as more waited than Discord takes in reasonable time. */
@@ -102,4 +108,4 @@ export interface Skipped extends EntryBase {
   messages: number;
 }
 
-export type Entry = Activity | Words | End | Ask | Initial | Remark | Skipped;
+export type Entry = Activity | Words | End | Ask | Initial | Remark | Plain | Skipped;

@@ -3,6 +3,7 @@ import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { type Change, linesText } from "../../../shared/agent/outcome.ts";
 import { REST_TEXTS, type TurnRest } from "../../../shared/agent/turn-rest.ts";
+import { formatThousands } from "../../../shared/format-count.ts";
 import type { Button, Select } from "../../actions/frame/controls.ts";
 import { stop } from "../../actions/stop.ts";
 import { findMessageId } from "../../sidecar/message-ids.ts";
@@ -19,7 +20,7 @@ import { formatDuration } from "../texts.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askKey, askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
-import type { Activity, Ask, Entry, Remark, Skipped, TurnEnd, Words } from "./entries.ts";
+import type { Activity, Ask, Entry, Plain, Remark, Skipped, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
 import { clipMarkdown, codeBlock, inline, withoutFolders } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
@@ -99,6 +100,8 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
       return [page(`b${entry.seq}`, initialText(entry), { isSealed: entry.isSealed })];
     case "remark":
       return [remarkPage(entry, options)];
+    case "plain":
+      return [plainPage(entry)];
     case "skipped":
       return [page(`g${entry.seq}`, skippedText(entry))];
   }
@@ -287,8 +290,9 @@ function moreOf(count: number): string {
   return count > MAX_NAMED ? ` and ${count - MAX_NAMED} more` : "";
 }
 
-function formatThousands(count: number): string {
-  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
+function plainPage({ seq, remark: { title, text } }: Plain): Page {
+  const below = text === "" ? "" : `\n-# ${inline(text, 500)}`;
+  return page(`n${seq}`, `⚠️ ${inline(title, 300)}${below}`);
 }
 
 function remarkPage(entry: Remark, options: RenderOptions): Page {
@@ -318,10 +322,6 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
         `🔒 **Text from outside gets in**: ${inline(event.why, 200)}. From here on the agent asks about all that it does.`,
         { buttons: outsideButtons(seq) },
       );
-    case "notice": {
-      const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
-      return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);
-    }
     case "message_edit": {
       const replyTo = findMessageId(event.messageId);
       return {

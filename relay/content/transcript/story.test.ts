@@ -48,6 +48,17 @@ const TURNS: [name: string, make: (count: number) => EventBody[]][] = [
   ["turns", (n) => oneByOne(n, ...turn)],
 ];
 
+test("a plain remark stands among the steps if it informs, and by itself if it warns", () => {
+  const shown = (severity: "info" | "warning") => {
+    const story = new Story();
+    const remark: EventBody = { type: "notice", severity, title: "It is so", description: "because" };
+    for (const event of numbered([start, remark])) story.add(event);
+    return story.entries.map(({ kind }) => kind);
+  };
+  expect(shown("info")).toEqual(["activity"]);
+  expect(shown("warning")).toContain("plain");
+});
+
 test("many events take a time that grows as their number does", () => {
   const add = (events: readonly ThreadEvent[]) => {
     const story = new Story();

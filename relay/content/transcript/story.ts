@@ -5,6 +5,7 @@
 import { isQuestionTool } from "../../../shared/agent/engines/engines.ts";
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { ChangeSum, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
+import { plainRemarkOf } from "../../../shared/agent/plain-remark.ts";
 import { restOf } from "../../../shared/agent/turn-rest.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
 import { type ActivityLine, ActivityLines } from "./activity-lines.ts";
@@ -194,12 +195,11 @@ export class Story {
         // Changed in time: the message itself shows it.
         if (!event.applied) this.#push({ kind: "remark", seq: event.seq, event });
         return;
-      case "notice":
-        if (event.severity === "info") this.#line(event.seq, { kind: "remark", text: event.title });
-        else this.#push({ kind: "remark", seq: event.seq, event });
-        return;
-      default:
-        return; // says nothing to people
+      default: {
+        const remark = plainRemarkOf(event);
+        if (remark?.severity === "info") this.#line(event.seq, { kind: "remark", text: remark.title });
+        else if (remark) this.#push({ kind: "plain", seq: event.seq, remark });
+      }
     }
   }
 

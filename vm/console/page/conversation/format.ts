@@ -15,10 +15,6 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1_024 / 1_024).toFixed(1)} MiB`;
 }
 
-export function formatThousands(count: number): string {
-  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
-}
-
 /** How many bytes a text takes as UTF-8; it has no broken surrogates. */
 export function utf8Length(text: string): number {
   let bytes = text.length;

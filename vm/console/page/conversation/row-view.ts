@@ -3,13 +3,15 @@
 import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
 import { opTarget } from "../../../../shared/agent/ops.ts";
+import { plainRemarkOf } from "../../../../shared/agent/plain-remark.ts";
 import { REST_TEXTS, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
+import { formatThousands } from "../../../../shared/format-count.ts";
 import { make } from "../dom.ts";
 import { nameOf } from "../people.ts";
 import { describeDecision, type Response } from "./decision.ts";
-import { formatDuration, formatThousands } from "./format.ts";
+import { formatDuration } from "./format.ts";
 import { cutTexts } from "./long-text.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { drawStep } from "./step-view.ts";
@@ -70,17 +72,20 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
       const waits = event.state === "waiting" ? " (waits for a person)" : "";
       return [remark(`Memory: ${event.how} ${cleanLine(event.path)}${waits}\n${cleanLines(event.text)}`)];
     }
-    case "notice": {
-      const description = event.description === undefined ? "" : `\n${cleanLines(event.description)}`;
-      return [remark(`${cleanLine(event.title)}${description}`, event.severity === "info" ? "" : "bad")];
-    }
     default:
-      return [remark(describe(event))];
+      return [drawPlain(event) ?? remark(describe(event))];
   }
 }
 
 function remark(text: string, className = ""): HTMLElement {
   return make("p", `remark ${className}`.trim(), [text]);
+}
+
+function drawPlain(event: ThreadEvent): HTMLElement | undefined {
+  const plain = plainRemarkOf(event);
+  if (!plain) return undefined;
+  const words = plain.text === "" ? "" : `\n${cleanLines(plain.text)}`;
+  return remark(`${cleanLine(plain.title)}${words}`, plain.severity === "info" ? "" : "bad");
 }
 
 function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message">, threadId: string) {

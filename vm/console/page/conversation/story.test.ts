@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ThreadEvent } from "../../../../shared/agent/events.ts";
-import { Story } from "./story.ts";
+import { isTold, Story } from "./story.ts";
 
 const ask = { type: "permission_request", requestId: "q", toolCallId: "c", options: [] };
 const limit = { ...ask, limit: { name: "turns" } };
@@ -11,6 +11,12 @@ const answer = { type: "permission_response", requestId: "q", outcome: "selected
 
 const events = (bodies: readonly object[]) =>
   bodies.map((body, i) => ({ seq: i + 1, ...body }) as unknown as ThreadEvent);
+
+test("a plain remark is a row of its own", () => {
+  const remark = { type: "notice", severity: "info", title: "It is so" };
+  expect(new Story().add(events([remark]))).toHaveLength(1);
+  expect(events([remark, { type: "step_end" }]).map(isTold)).toEqual([true, false]);
+});
 
 test.each([
   ["a pause", "paused", [ask, end, gone("paused")]],

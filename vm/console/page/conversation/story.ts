@@ -3,6 +3,7 @@
  * the result of a call belongs to its call's row, a decision to its ask's, if both are loaded. Pure but for its state.
  */
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
+import { plainRemarkOf } from "../../../../shared/agent/plain-remark.ts";
 import { restOf, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 
 export type Ending = EventOf<"tool_call_update" | "permission_response" | "elicitation_response">;
@@ -189,7 +190,6 @@ export function isTold(event: ThreadEvent): boolean {
     case "message_sent":
     case "file_sent":
     case "memory_write":
-    case "notice":
       return true;
     case "agent_message":
     case "agent_thought":
@@ -209,6 +209,6 @@ export function isTold(event: ThreadEvent): boolean {
     case "config_update":
       return event.by !== undefined;
     default:
-      return false;
+      return plainRemarkOf(event) !== undefined;
   }
 }
