@@ -130,6 +130,20 @@ describe("an ask", () => {
     expect(existsSync(join(sidecar.reposDir, "twice", "made"))).toBe(isAllowed);
   });
 
+  test("is allowed by keys alone, from the line to write in", async () => {
+    await openAgent(sidecar, "keys", script("Work", bash("touch made"), { text: "Done." }));
+    const page = await open("keys");
+    await page.waitForSelector(".ask >> text=Allow once");
+    await page.getByPlaceholder("Write to the agent").focus();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    for (let count = 0; count < 8 && (await focused()) !== "Allow once"; count++)
+      await page.keyboard.press("Shift+Tab");
+    expect(await focused()).toBe("Allow once");
+    await page.keyboard.press("Enter");
+    await untilText(page, "#asks", /✓ Allow once by the console/);
+    await until("the file", () => existsSync(join(sidecar.reposDir, "keys", "made")));
+  });
+
   test("is refused with a reason, and a question is answered in words of one's own", async () => {
     const questions = [
       {
