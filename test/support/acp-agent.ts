@@ -67,6 +67,7 @@ const note = (what: string) => appendFileSync(join(folder, "heard"), `${what}\n`
 
 let cancelled = new AbortController();
 let isWorking = false;
+let wasSteered = false;
 let dir = "/";
 let servers: acp.McpServer[] = [];
 
@@ -120,10 +121,17 @@ function run(): void {
     .onRequest(
       "_session/steering",
       (params) => params as acp.PromptRequest,
-      ({ params }) => {
-        if (!isWorking) throw acp.RequestError.invalidRequest();
+      ({ params, client }) => {
+        wasSteered = true;
+        if (isWorking) {
+          take(params);
+          return { outcome: "injected" };
+        }
+        const { idleBehavior } = (params._meta?.["steering"] ?? {}) as { idleBehavior?: string };
+        if (idleBehavior === "promptRequired") return { outcome: "promptRequired" };
         take(params);
-        return { outcome: "injected" };
+        void work(params.sessionId, client);
+        return { outcome: "startedNewTurn" };
       },
     )
     .onRequest(methods.session.prompt, async ({ params, client }) => {
@@ -132,7 +140,12 @@ function run(): void {
       cancelled = new AbortController();
       isWorking = true;
       try {
-        return await work(params.sessionId, client);
+        const done = await work(params.sessionId, client);
+        isWorking = false;
+        if (flags.has("--slow-end")) note("turn over");
+        // Its turn is over, and its client does not know that yet.
+        while (flags.has("--slow-end") && !wasSteered) await pause(10);
+        return done;
       } finally {
         isWorking = false;
       }

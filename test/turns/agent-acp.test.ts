@@ -124,6 +124,18 @@ describe("people in mid-turn", () => {
   });
 });
 
+test("a message that comes as the turn ends is told once, and its calls run once", async () => {
+  const thread = open(["--steer", "--slow-end", "--strict"]);
+  thread.write(told("one", { text: "first" }));
+  thread.start();
+  await until("its turn to be over", () => notesOf(thread).includes("turn over"));
+  thread.write(told("two", { call: "touch a" }, { text: "second" }));
+  await thread.event("turn_end", 2);
+  expect(said(thread)).toEqual(["first", "second"]);
+  expect(heardBy(thread)).toHaveLength(2);
+  expect(effectsIn(thread.dir)).toEqual(["touch a"]);
+});
+
 describe("kill -9 of runner, adapter and agent together", () => {
   const killAll = async (thread: AgentThread) => {
     thread.killRunner();

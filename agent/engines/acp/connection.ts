@@ -157,11 +157,14 @@ export class Connection {
     return data;
   }
 
-  /** @returns whether the running turn has it */
+  /** @returns whether the agent has it; if not, it is to be told by a prompt. */
   async steer(parts: readonly ContentPart[]): Promise<boolean> {
+    // Without this word an agent whose turn has just ended begins one of its own with the message.
+    const request = { ...this.#promptOf(parts), _meta: { steering: { idleBehavior: "promptRequired" } } };
     try {
-      const answer = await this.#rpc.request("_session/steering", this.#promptOf(parts));
-      return steeredSchema.safeParse(answer).data?.outcome === "injected";
+      const answer = await this.#rpc.request("_session/steering", request);
+      const { outcome = "" } = steeredSchema.safeParse(answer).data ?? {};
+      return ["injected", "startedNewTurn"].includes(outcome);
     } catch (error) {
       if (error instanceof AgentError) return false; // such as: no turn runs any more
       throw error;
