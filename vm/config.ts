@@ -4,7 +4,7 @@ import * as z from "zod";
 import { ENGINE_NAMES, findBypass } from "../shared/agent/engines/engines.ts";
 import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
-import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
+import { networkSetting, SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/launch.ts";
 import { splitArgs } from "./agents/program.ts";
 import { type BrowserSettings, browserSettings, findBrowserSettings } from "./browser/settings.ts";
@@ -144,6 +144,7 @@ export const vmSettings = z.object({
     .string()
     .default("")
     .describe("With `AGENT_SANDBOX=workspace`: paths that agents may write besides, such as `~/.codex`."),
+  AGENT_SANDBOX_NETWORK: networkSetting,
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -205,6 +206,8 @@ export interface VmConfig extends FileSettings {
   /** Of the sandbox `workspace`: paths that agents may read, and write, besides. */
   sandboxReads?: string[];
   sandboxWrites?: string[];
+  /** Of the sandbox `workspace`: whether commands of our own engine reach the network. */
+  sandboxNetwork?: "on" | "off";
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
   mainPromptFile?: string;
@@ -281,7 +284,7 @@ export function parseVmConfig(
           : { askTimeoutSeconds: values.ASK_TIMEOUT_SECONDS }),
       },
     },
-    sandbox: values.AGENT_SANDBOX,
+    ...{ sandbox: values.AGENT_SANDBOX, sandboxNetwork: values.AGENT_SANDBOX_NETWORK },
     ...named.paths,
     ...dayLimitOf(values.SPEND_LIMIT_USD_PER_DAY),
     ...findFileSettings(values),

@@ -1,6 +1,7 @@
 /** What an engine starts runs in a sandbox with it, if the sidecar has found that this machine can make one. */
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { NO_NETWORK } from "../../shared/agent/markers.ts";
 import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import { readProcFile } from "../../shared/proc-file.ts";
 import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
@@ -49,7 +50,7 @@ export function inSandbox(command: Command, kept: Kept): Command {
       .map((path) => ({ path, isFolder: statSync(path).isDirectory() })),
     ...(work === undefined ? [] : [{ path: work, isFolder: true, isWritable: true }]),
   ];
-  const { env, ...only } =
+  const { env: seen, ...only } =
     sandbox.mode === "workspace"
       ? keepWorkspace({
           ...{ ...kept, env: wanted, dir: cwd, program: command.program, needs: kept.needs },
@@ -60,6 +61,7 @@ export function inSandbox(command: Command, kept: Kept): Command {
           })),
         })
       : { env: wanted };
+  const env = sandbox.network === "off" ? { ...seen, [NO_NETWORK]: "1" } : seen;
   const box: Box = {
     form: sandbox.form,
     uid: process.getuid?.() ?? 0,

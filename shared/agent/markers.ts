@@ -36,5 +36,8 @@ export const ENGINE_FOLDER_MARKER = "THREADMUX_THREAD_FOLDER";
 /** In the environment of a command of our own engine, and of all that it starts: which command of the thread it is. */
 export const COMMAND_MARKER = "THREADMUX_COMMAND";
 
+/** In the environment of the engine: `1` if the commands that it runs for its model are to reach no network. */
+export const NO_NETWORK = "THREADMUX_NO_NETWORK";
+
 /** Marks the processes of a command that decides at a gate; its value is the thread's folder. */
 export const GATE_MARKER = "THREADMUX_GATE";

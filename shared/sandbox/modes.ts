@@ -16,6 +16,14 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number];
 export const SANDBOX_FORMS = ["unshare", "bwrap"] as const;
 export type SandboxForm = (typeof SANDBOX_FORMS)[number];
 
+/** The setting `AGENT_SANDBOX_NETWORK`. */
+export const networkSetting = z
+  .enum(["off", "on"], { error: "must be off or on" })
+  .default("off")
+  .describe(
+    "With `AGENT_SANDBOX=workspace`: whether commands of threadmux's own agent (`own`) reach the network. Other engines' commands always do, since those engines need it to reach their models.",
+  );
+
 const sandboxSchema = z.object({
   mode: z.enum(["state", "secrets", "workspace"]),
   form: z.enum(SANDBOX_FORMS),
@@ -24,6 +32,8 @@ const sandboxSchema = z.object({
   /** Of `workspace`: paths that a person has named. */
   reads: z.array(z.string()).default([]),
   writes: z.array(z.string()).default([]),
+  /** Of `workspace`: `off` if the commands of our own engine are to reach no network. */
+  network: z.enum(["on", "off"]).optional(),
 });
 
 /** A runner is told it: there is a sandbox, and this machine can make it so. */

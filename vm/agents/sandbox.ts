@@ -8,6 +8,7 @@ import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
 import { formsFor, type Sandbox, type SandboxForm, type SandboxMode } from "../../shared/sandbox/modes.ts";
 import { layMounts, type Mount } from "../../shared/sandbox/mounts.ts";
+import { withoutNetwork } from "../../shared/sandbox/no-network.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
 
 const PROBE_MS = 10_000;
@@ -18,6 +19,11 @@ const MAX_WORDS = 200;
 const IS_HIDDEN = '[ -d "$1" ] && [ ! -e "$2" ]';
 /** And nothing else can be written. */
 const IS_KEPT = `${IS_HIDDEN} && [ ! -w "$1" ] && [ ! -w / ] && [ ! -w "\${2%/*}" ]`;
+
+/** A command can be kept from the network. */
+const IS_ALONE = ((one) => [one.program, ...one.args].join(" "))(
+  withoutNetwork("bwrap", "/bin/sh", ["-c", "'[ $(grep -c : /proc/net/dev) = 1 ]'"]),
+);
 
 export interface FoundSandbox {
   /** What runners are told; undefined if there is none, or none is wanted. */
@@ -32,6 +38,7 @@ export interface WorkspaceSettings {
   /** What a person has named. */
   reads?: readonly string[];
   writes?: readonly string[];
+  network?: Sandbox["network"];
 }
 
 /** @param env of programs in threads */
@@ -39,12 +46,15 @@ export async function findSandbox(
   mode: SandboxMode,
   stateDir: string,
   env: Record<string, string>,
-  { reposDir, reads = [], writes = [] }: WorkspaceSettings = { reposDir: "" },
+  { reposDir, reads = [], writes = [], network = "on" }: WorkspaceSettings = { reposDir: "" },
 ): Promise<FoundSandbox> {
   if (mode === "off") return { sandbox: undefined, health: { mode, form: null, problem: null } };
   const problems: string[] = [];
   for (const form of formsFor(process.getuid?.() ?? 0, mode)) {
-    const sandbox: Sandbox = { mode, form, reposDir, reads: [...reads], writes: [...writes] };
+    const sandbox: Sandbox = {
+      ...{ mode, form, reposDir, reads: [...reads], writes: [...writes] },
+      ...(mode === "workspace" && { network }),
+    };
     const problem = await tryForm(sandbox, realpathSync(stateDir), env);
     if (problem === undefined) return { sandbox, health: { mode, form, problem: null } };
     problems.push(`${form}: ${problem}`);
@@ -54,7 +64,7 @@ export async function findSandbox(
 
 /** @returns why it can't be made so */
 async function tryForm(
-  { mode, form, reposDir }: Sandbox,
+  { mode, form, reposDir, network }: Sandbox,
   stateDir: string,
   env: Record<string, string>,
 ): Promise<string | undefined> {
@@ -79,7 +89,8 @@ async function tryForm(
     };
     prepareBox(box);
     // It must work, and it must hide.
-    const isSo = ["-c", mode === "workspace" ? IS_KEPT : IS_HIDDEN, "sh", seen, unseen];
+    const isSeenSo = mode === "workspace" ? IS_KEPT : IS_HIDDEN;
+    const isSo = ["-c", network === "off" ? `${isSeenSo} && ${IS_ALONE}` : isSeenSo, "sh", seen, unseen];
     const command = boxCommand(box, "/bin/sh", isSo);
     await promisify(execFile)(command.program, command.args, {
       env,

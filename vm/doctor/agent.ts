@@ -75,11 +75,12 @@ async function lookAtSignIn({ config, env, file, signIn }: SignInLook): Promise<
 
 async function lookAtSandbox(config: VmConfig, around: Surroundings): Promise<Finding[]> {
   const { sandbox, reposDir, sandboxReads: reads = [], sandboxWrites: writes = [] } = config;
+  const { sandboxNetwork: network = "off" } = config;
   if (sandbox === "off") return [ok("sandbox", "off, as AGENT_SANDBOX says")];
   // Before the first start there is no folder to hide: any other shows the same.
   const own = existsSync(config.stateDir) ? undefined : mkdtempSync(join(tmpdir(), "threadmux-doctor-"));
   try {
-    const places = { reposDir, reads, writes };
+    const places = { reposDir, reads, writes, network };
     const { health } = await around.findSandbox(sandbox, own ?? config.stateDir, config.threadEnv, places);
     const fault = findSandboxFault(health);
     if (fault) throw fault;

@@ -38,11 +38,12 @@ export async function createMachine(
   releasers.add("budgets", () => budgets.close());
   const lineDisciplines = new LineDisciplines();
   releasers.add("the shell that asks about terminals", () => lineDisciplines.close());
-  const { sandboxReads: reads = [], sandboxWrites: writes = [] } = config;
+  const { sandboxReads: reads = [], sandboxWrites: writes = [], sandboxNetwork: network = "off" } = config;
   const foundSandbox = await findSandbox(config.sandbox, stateDir, config.threadEnv, {
     reposDir,
     reads,
     writes,
+    network,
   });
   const fault = findSandboxFault(foundSandbox.health);
   if (fault) throw new ConfigError([`AGENT_SANDBOX: ${fault.says}; ${fault.mend}`]);

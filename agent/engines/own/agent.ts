@@ -20,6 +20,7 @@ import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
 import { systemPrompt } from "./system-prompt.ts";
 import { Toolbox } from "./toolbox.ts";
+import type { ToolContext } from "./tools/tool.ts";
 import type { makeTools, ToolSet } from "./tools/tool-set.ts";
 import type { Where } from "./tools/where.ts";
 
@@ -32,6 +33,8 @@ export interface AgentOptions {
   env: Env;
   /** Of commands. */
   commandEnv: Env;
+  /** How a command is started; left out: as it is. */
+  inSandbox?: ToolContext["inSandbox"] | undefined;
   where: Where;
   makeTools: typeof makeTools;
   /** Beside those. */
@@ -84,6 +87,7 @@ export class Agent {
       hasGates: hasGateAt(start.config.agent.gates, "before_step", false),
       // The runner recognizes the call of an ask that it put aside by the whole call.
       tellsCalls: start.config.agent.voice !== undefined,
+      inSandbox: options.inSandbox,
     });
     const system = systemPrompt(start.config, start.instructions);
     const answers = new Answers({

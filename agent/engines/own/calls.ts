@@ -13,7 +13,7 @@ import type { Request, Verdict } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
 import { endOf, failed, isBare, pathIn, runTool, stateOf, titleOf } from "./told-calls.ts";
 import type { Toolbox } from "./toolbox.ts";
-import type { AnyTool, FileChange, ToolCall } from "./tools/tool.ts";
+import type { AnyTool, FileChange, ToolCall, ToolContext } from "./tools/tool.ts";
 import type { Where } from "./tools/where.ts";
 
 export interface CallsOptions {
@@ -30,6 +30,8 @@ export interface CallsOptions {
   /** Somebody may decide whether a call runs, whatever it does. */
   hasGates?: boolean;
   tellsCalls?: boolean;
+  /** How a command is started; left out: as it is. */
+  inSandbox?: ToolContext["inSandbox"] | undefined;
 }
 
 const DENIED = "The person denied this call.";
@@ -188,7 +190,7 @@ export class Calls {
       callId: call.callId,
       signal,
       env,
-      inSandbox: (program, args) => ({ program, args }),
+      inSandbox: this.#options.inSandbox ?? ((program, args) => ({ program, args })),
       beforeWrite: async (files) => begin(files),
     });
     const isStopped = signal.aborted && result.isError === true;

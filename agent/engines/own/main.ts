@@ -4,9 +4,11 @@ import { readFileSync, writeSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { MAX_ATTACHMENT_BYTES } from "../../../shared/agent/attachments.ts";
-import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
+import { ENGINE_FOLDER_MARKER, NO_NETWORK } from "../../../shared/agent/markers.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
+import { findProgram } from "../../../shared/find-program.ts";
 import { readRegular } from "../../../shared/regular-file.ts";
+import { withoutNetwork } from "../../../shared/sandbox/no-network.ts";
 import { Agent } from "./agent.ts";
 import { findMcpTools } from "./mcp.ts";
 import { outputTool } from "./output-tool.ts";
@@ -48,6 +50,7 @@ async function run(): Promise<void> {
     folder,
     env,
     commandEnv: withoutKeys(env, providers.keys),
+    inSandbox: env[NO_NETWORK] === "1" ? findNoNetwork() : undefined,
     where: findWhere(config.dir, [attachments], stateDir, env["HOME"]),
     // An agent that hears a channel hears nothing while it waits for a command.
     makeTools: (onTasks) => makeTools(onTasks, config.agent.voice && MAX_WAIT_SECONDS),
@@ -60,6 +63,13 @@ async function run(): Promise<void> {
     exit: () => process.exit(0),
   });
   createInterface({ input: process.stdin }).on("line", (text) => agent.take(toOwn.parse(JSON.parse(text))));
+}
+
+/** @throws Error if it can't be made: commands never run with a network that they are not to have. */
+function findNoNetwork(): (program: string, args: readonly string[]) => { program: string; args: string[] } {
+  const bwrap = findProgram("bwrap", env["PATH"] ?? "");
+  if (bwrap === undefined) throw new Error("bwrap is not there, which keeps commands from the network");
+  return (program, args) => withoutNetwork(bwrap, program, args);
 }
 
 /** Commands of the agent have no use for the keys of its model. */
