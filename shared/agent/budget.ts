@@ -45,6 +45,17 @@ function useOf(of: (name: LimitName) => number): Use {
   };
 }
 
+/** What the turns of a thread have cost jobs: each of their inputs has a share. */
+export interface Charges {
+  /** The inputs that the turn has read, or had, if none runs: how many, and the ids of those that jobs have sent. */
+  count: number;
+  jobs: readonly string[];
+  /** Of what the turn has cost, the part that is charged. */
+  chargedUsd: number;
+  /** The newest inputs of jobs: what each has cost, and how often the model was called for it. */
+  inputs: readonly { messageId: string; usd: number; calls: number }[];
+}
+
 export type Share = { limits: LimitsOfChild } | { refused: LimitName; left: number };
 
 /**

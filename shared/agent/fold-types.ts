@@ -3,7 +3,7 @@
 import type { DiscordId, ThreadId } from "../ids.ts";
 import type { Source } from "../principal.ts";
 import type { BlobMap } from "./bound.ts";
-import type { LimitsOfChild, Use } from "./budget.ts";
+import type { Charges, LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
 import type { GatedCall } from "./gate-fit.ts";
@@ -137,6 +137,8 @@ export interface ThreadFold {
   totals: { turns: number; begun: number; calls: number; toolCalls: number; usage: Usage; spendUsd: number };
   /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */
   open: { usage: Usage; toldUsd: number; unpriced: Usage };
+  /** What jobs' inputs have cost; left out before the first turn. */
+  charges?: Charges;
   /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */
   priceUsd: number | null;
   /**

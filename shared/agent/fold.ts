@@ -7,6 +7,7 @@ import { clockText } from "../clock-text.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Awaiting, ThreadStatus } from "./files.ts";
 import { foldAsk } from "./fold-asks.ts";
+import { foldCharges } from "./fold-charges.ts";
 import { foldClock } from "./fold-clock.ts";
 import { foldEngine } from "./fold-engine.ts";
 import { foldGates } from "./fold-gates.ts";
@@ -75,7 +76,7 @@ export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const folded = foldGates(foldEngine(foldTurn(foldAsk(heard, event), event), event), event);
   const mode = foldMode(folded.chosen, event, folded.engine?.engine);
   const after = { ...folded, chosen: { model: folded.chosen.model, ...mode } };
-  return { ...after, clock: foldClock(fold, after, event) };
+  return foldCharges(fold, { ...after, clock: foldClock(fold, after, event) }, event);
 }
 
 export function foldEvents(events: Iterable<ThreadEvent>, from: ThreadFold = emptyFold()): ThreadFold {

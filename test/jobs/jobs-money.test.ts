@@ -1,7 +1,7 @@
 /**
  * A job's spending limit for a day: an agent that spends without an end exceeds it by one call of its model at most.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VmJobs } from "../../relay/sidecar/jobs.ts";
@@ -133,4 +133,32 @@ test("each minute, with runs that fail of one limit: paused after three, with on
   expect(await toldOf("stove")).toMatchObject([{ kind: "paused", text: expect.stringContaining("3 runs") }]);
   const job = (await new VmJobs(sidecar.client).list()).find(({ name }) => name === "stove");
   expect(job).toMatchObject({ state: "paused", next: [] });
+});
+
+test("inputs of two jobs into one thread are charged with their shares, and a waiting one with none of the turn before", async () => {
+  const jobs = new VmJobs(sidecar.client);
+  const gate = join(sidecar.reposDir, "gate-shares");
+  const thread = "shared";
+  const dollar = { inputTokens: 0, outputTokens: 50_000 };
+  await sidecar.client.createThread({
+    ...{ threadId: thread, type: "agent", dir: "shop" },
+    command: script("go", { text: "ok", ...dollar, waitFor: gate }),
+  });
+  const what = (cost: object) => ({
+    ...{ type: "input" as const, threadId: thread },
+    text: script("look", { text: "seen", ...cost }),
+  });
+  const when = { type: "every" as const, seconds: 86_400 };
+  const limits = { spendUsdPerDay: null };
+  await jobs.create({ name: "dear", when, what: what(dollar), limits });
+  await jobs.create({ name: "cheap", when, what: what({ inputTokens: 0, outputTokens: 50 }), limits });
+  await jobs.run("dear");
+  await jobs.run("cheap");
+  writeFileSync(gate, "");
+  const costs = async () =>
+    Promise.all(["dear", "cheap"].map(async (name) => (await jobs.listRuns(name, 1))[0]));
+  const runs = await untilValue("both ends", costs, (all) => all.every((run) => run?.endedAt != null));
+  const [dear = 0, cheap = 0] = runs.map((run) => run?.costUsd ?? 0);
+  expect(dear).toBeCloseTo(1, 2);
+  expect(cheap).toBeCloseTo(0.001, 4);
 });

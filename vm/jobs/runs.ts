@@ -3,7 +3,8 @@
  * takes the run up where it was.
  */
 
-import { openUsd } from "../../shared/agent/limits.ts";
+import { chargeOf } from "../../shared/agent/fold-charges.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { dayStart } from "../../shared/clock-text.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
@@ -53,6 +54,7 @@ export class Runs {
   readonly #commands = new Slots(MAX_COMMANDS);
   /** Runs that are worked at this moment. */
   readonly #atWork = new Map<string, Promise<void>>();
+  readonly #charging = new Set<Promise<void>>();
   /** Threads of runs that go on. */
   readonly #threads = new Set<ThreadId>();
   /** The outcomes of runs that could not be stored, because the disk was full; by run. */
@@ -62,8 +64,9 @@ export class Runs {
 
   constructor(options: RunsOptions) {
     this.#options = options;
-    options.store.events.listen((_type, threadId) => {
+    options.store.events.listen((type, threadId) => {
       if (this.#threads.has(threadId)) this.#planLook();
+      if (type === "thread_ended" && options.store.jobRuns.hasThread(threadId)) this.#planCharge(threadId);
     });
   }
 
@@ -113,7 +116,7 @@ export class Runs {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#atWork.values());
+    await Promise.all([...this.#atWork.values(), ...this.#charging]);
   }
 
   #planLook(): void {
@@ -129,6 +132,25 @@ export class Runs {
         this.#options.log.error({ err: error }, "could not look at the runs of jobs; trying again");
       }
     });
+  }
+
+  /** A child has ended: what it has cost is charged to the run that it worked for, which may be over. */
+  #planCharge(threadId: ThreadId): void {
+    const charge = async () => {
+      const agent = await this.#agentOf(threadId);
+      for (const run of agent ? this.#options.store.jobRuns.listOfThread(threadId) : [])
+        if (agent && run.endedAt !== null && run.costUsd !== null) this.#charge(run, agent.fold);
+    };
+    const work = new Promise((resolve) => setImmediate(resolve))
+      .then(() => (this.#closing.signal.aborted ? undefined : charge()))
+      .catch((error: unknown) => {
+        this.#options.log.error(
+          { threadId, err: error },
+          "could not charge a run with what a child has cost",
+        );
+      })
+      .finally(() => this.#charging.delete(work));
+    this.#charging.add(work);
   }
 
   #goOn(name: string): void {
@@ -191,11 +213,10 @@ export class Runs {
       this.#end(run, begun);
       return;
     }
-    const { threadId, costBefore = 0, callsBefore = 0 } = begun;
+    const { threadId } = begun;
     this.#threads.add(threadId);
     // A reader's price counts for the run.
-    const before = costBefore - (run.costUsd ?? 0);
-    const started = { status: "started", threadId, costBefore: before, callsBefore } as const;
+    const started = { status: "started", threadId, costBefore: -(run.costUsd ?? 0) } as const;
     this.#options.store.jobRuns.update(run.run, started);
   }
 
@@ -221,14 +242,20 @@ export class Runs {
       return this.#end(run, { status: "failed", reason: "its thread was ended" });
     const agent = await this.#agentOf(threadId);
     if (!agent) return this.#end(run, { status: "failed", reason: "its thread's folder is gone" });
-    const costUsd = Math.max(0, agent.fold.totals.spendUsd + openUsd(agent.fold) - run.costBefore);
-    if (costUsd !== run.costUsd) store.jobRuns.update(run.run, { costUsd });
-    if (await this.#isOverCalls(run, threadId)) return;
+    const { calls } = this.#charge(run, agent.fold);
+    if (await this.#isOverCalls(run, threadId, calls)) return;
     if (agent.hasUnread(run.run)) return;
     const row = store.jobs.get(run.jobId);
     if (row.settings.heartbeat) this.#noteSilence(row, run, agent.fold.turn?.startedAt);
     const outcome = outcomeOfAgent(agent.fold, run.run, store.steps.findLastTurn(threadId));
     if (outcome) this.#end(run, outcome);
+  }
+
+  #charge(run: JobRunRow, fold: ThreadFold): { calls: number } {
+    const { usd, calls } = chargeOf(fold, run.run);
+    const costUsd = Math.max(usd - run.costBefore, run.costUsd ?? 0);
+    if (costUsd !== run.costUsd) this.#options.store.jobRuns.update(run.run, { costUsd });
+    return { calls };
   }
 
   /** @param turnSince the turn may have begun before the run's input went into it */
@@ -241,10 +268,9 @@ export class Runs {
   }
 
   /** The engines know no such limit: a turn that goes over it is ended. An input into a thread is not bounded by it. */
-  async #isOverCalls(run: JobRunRow, threadId: ThreadId): Promise<boolean> {
+  async #isOverCalls(run: JobRunRow, threadId: ThreadId, made: number): Promise<boolean> {
     const { store, targets } = this.#options;
     const { what, limits, name } = store.jobs.get(run.jobId).settings;
-    const made = store.steps.countCalls(threadId) - run.callsBefore;
     if (limits.calls === null || !("prompt" in what) || made <= limits.calls) return false;
     await targets.stop(threadId, name);
     this.#end(run, { status: "failed", reason: "limit: calls" });

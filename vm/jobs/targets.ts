@@ -62,7 +62,7 @@ export interface TargetsOptions {
 }
 
 /** A run that has its thread, or one that is over already. */
-export type Begun = { threadId: ThreadId; costBefore?: number; callsBefore?: number } | Outcome;
+export type Begun = { threadId: ThreadId } | Outcome;
 
 interface Start {
   row: JobRow;
@@ -217,30 +217,28 @@ export class Targets {
     what: AgentWhat,
     { row, run, request }: Start & { request: CreateRequest },
   ): Promise<Begun> {
-    const { store, agents, inputs, now } = this.#options;
+    const { agents, inputs, now } = this.#options;
     const fold = await agents.foldNow(threadId);
     const used = usedOf(fold, now());
     const limits = limitsFrom(used, request.agent?.limits ?? {});
     const by = job(row.settings.name);
     if (Object.keys(limits).length > 0) await agents.control(threadId, { control: "limit", limits }, by);
-    const callsBefore = store.steps.countCalls(threadId);
     const input = inputOf(what.prompt, run);
     await inputs.send(threadId, { ...input, ...sentBy(row, run) });
-    return { threadId, costBefore: used.spendUsd, callsBefore };
+    return { threadId };
   }
 
   async #input(what: Kind<"input">, { row, run }: Start): Promise<Begun> {
-    const { store, agents, inputs, now } = this.#options;
+    const { store, inputs } = this.#options;
     this.#judge(row.createdBy, what);
     const threadId = await this.#targetOf(what, row);
     const thread = store.threads.find(threadId);
     if (!thread) throw new AppError("not_found", `There is no ${nameOf(what)} any more.`);
-    const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
     const input = inputOf(what.text, run);
     const held = (await this.#isAbove(threadId, row)) ? ("rights" as const) : undefined;
     await inputs.send(threadId, { ...input, ...sentBy(row, run), held });
     // A terminal says nothing of what came of it.
-    return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
+    return kindOf(thread).hasTurns ? { threadId } : { status: "done", threadId };
   }
 
   /** The thread of the job's input; an agent that hears channels is made if nobody has written to it yet. */

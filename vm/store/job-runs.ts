@@ -21,7 +21,6 @@ const runSchema = z
     thread_id: knownThreadId.nullable(),
     cost_usd: z.number().nullable(),
     cost_before: z.number(),
-    calls_before: z.int(),
     missed: z.int(),
     output: z.string().nullable(),
     body: z.string().nullable(),
@@ -42,10 +41,8 @@ const runSchema = z
     endedAt: row.ended_at,
     threadId: row.thread_id,
     costUsd: row.cost_usd,
-    /** What its thread had cost before. */
+    /** Below zero: what the run had cost before its thread had its input. */
     costBefore: row.cost_before,
-    /** So many calls of the model its thread had made before. */
-    callsBefore: row.calls_before,
     missed: row.missed,
     output: row.output,
     /** What a request brought. */
@@ -62,16 +59,7 @@ export type NewRun = Pick<JobRunRow, "run" | "jobId" | "due" | "by" | "claimedAt
 type RunPatch = Partial<
   Pick<
     JobRunRow,
-    | "status"
-    | "reason"
-    | "begunAt"
-    | "endedAt"
-    | "threadId"
-    | "costUsd"
-    | "costBefore"
-    | "callsBefore"
-    | "body"
-    | "output"
+    "status" | "reason" | "begunAt" | "endedAt" | "threadId" | "costUsd" | "costBefore" | "body" | "output"
   >
 >;
 
@@ -99,7 +87,7 @@ export class JobRunTable {
     this.#find = db.prepare("SELECT * FROM job_runs WHERE run = ?");
     this.#update = db.prepare(
       `UPDATE job_runs SET status = @status, reason = @reason, begun_at = @begunAt, ended_at = @endedAt,
-         thread_id = @threadId, body = @body, cost_usd = @costUsd, cost_before = @costBefore, calls_before = @callsBefore, output = @output WHERE run = @run`,
+         thread_id = @threadId, body = @body, cost_usd = @costUsd, cost_before = @costBefore, output = @output WHERE run = @run`,
     );
     this.#setReport = db.prepare(
       "UPDATE job_runs SET report_ok = @ok, report = @text WHERE run = @run AND report_ok IS NULL",

@@ -46,7 +46,6 @@ export class StepTable {
   readonly #list;
   readonly #listBefore;
   readonly #lastTurn;
-  readonly #calls;
   readonly #spent;
   readonly #removeSome;
 
@@ -71,7 +70,6 @@ export class StepTable {
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT 1`,
     );
-    this.#calls = db.prepare("SELECT count(*) AS count FROM steps WHERE thread_id = ? AND kind = 'chat'");
     this.#spent = db.prepare(
       "SELECT coalesce(sum(usd), 0) AS usd FROM steps WHERE thread_id = ? AND kind = 'turn' AND ended_at >= ?",
     );
@@ -107,11 +105,6 @@ export class StepTable {
   /** Before they are made again; not all at once, since there may be many. @returns whether there were any */
   removeSome(threadId: ThreadId): boolean {
     return this.#removeSome.run(threadId).changes > 0;
-  }
-
-  /** How many calls of the model have begun. */
-  countCalls(threadId: ThreadId): number {
-    return z.object({ count: z.int() }).parse(this.#calls.get(threadId)).count;
   }
 
   /** Sums up what the turns have cost, in dollars, that ended since then. @param since ISO 8601 in UTC */
