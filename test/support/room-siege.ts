@@ -16,6 +16,7 @@ import { heardBy, openMember, roomsOf, saying } from "./rooms.ts";
 import type { SpawnedSidecar } from "./sidecar.ts";
 import { untilValue } from "./wait.ts";
 
+const WAITS = { timeoutMs: 240_000, intervalMs: 200 };
 const VICTIMS = ["sidecar", "runner", "engine"] as const;
 /** More often, and a member's thread fails. */
 const KILLS_OF_ONE = 2;
@@ -30,7 +31,12 @@ export interface RoomSiegeOptions {
   random: () => number;
 }
 
+/** In every other room a person says *Stop* after so many texts, and begins another round. */
+const STOP_AFTER = 2;
+
 export interface RoomReport {
+  /** Rounds that a person has stopped. */
+  stops: number;
   /** By victim. */
   kills: Record<string, number>;
   faults: string[];
@@ -44,11 +50,15 @@ export async function besiegeRooms(options: RoomSiegeOptions): Promise<RoomRepor
   const ids: string[] = [];
   for (const protocol of ROOM_PROTOCOLS)
     for (let at = 0; at < rooms; at++) ids.push(await openRoom(options, protocol, at));
-  const report: RoomReport = { kills: {}, faults: [], texts: 0, ends: {} };
+  const report: RoomReport = { kills: {}, faults: [], texts: 0, ends: {}, stops: 0 };
   for (const id of ids) await sidecar.client.sendInput(id, { text: "@m0 @m1 begin.", inputId: `${id}-1` });
   const done = new AbortController();
   const killing = killAtRandom(options, ids, report.kills, done.signal);
-  const rested = await Promise.all(ids.map((id) => untilAtRest(sidecar, id))).finally(() => done.abort());
+  const work = ids.map(async (id, at) => {
+    if (at % 2 === 1 && (await stopOnce(sidecar, id))) report.stops++;
+    return untilAtRest(sidecar, id);
+  });
+  const rested = await Promise.all(work).finally(() => done.abort());
   await killing;
   for (const room of rested) {
     const lines = await roomsOf(sidecar).listLines(room.threadId);
@@ -87,6 +97,26 @@ async function openRoom(
   return roomId;
 }
 
+/** @returns whether a round ran by then */
+async function stopOnce(sidecar: SpawnedSidecar, id: string): Promise<boolean> {
+  const rooms = roomsOf(sidecar);
+  const texts = async () => (await rooms.listLines(id)).filter(({ kind }) => kind === "text").length;
+  const hasBegun = async () => (await texts()) >= STOP_AFTER || (await rooms.get(id)).why !== null;
+  await untilValue(`two texts in ${id}`, () => hasBegun().catch(() => false), Boolean, WAITS);
+  // An answer that a kill has swallowed leaves open whether it was this one that has stopped the round.
+  const again = () => rooms.stop(id).catch(() => undefined);
+  await untilValue(`the stop of ${id}`, again, (reply) => reply !== undefined, WAITS);
+  const wasStopped = ((await untilAtRest(sidecar, id)).why ?? "").endsWith("has stopped it");
+  const goOn = { text: "@m0 @m1 go on.", inputId: `${id}-2` };
+  const sent = () =>
+    sidecar.client.sendInput(id, goOn).then(
+      () => true,
+      () => false,
+    );
+  await untilValue(`another round in ${id}`, sent, Boolean, WAITS);
+  return wasStopped;
+}
+
 /** A sidecar that is being started again does not answer. */
 function untilAtRest(sidecar: SpawnedSidecar, id: string): Promise<Room> {
   return untilValue(
@@ -96,7 +126,7 @@ function untilAtRest(sidecar: SpawnedSidecar, id: string): Promise<Room> {
         .get(id)
         .catch(() => undefined),
     (room) => room !== undefined && room.why !== null,
-    { timeoutMs: 240_000, intervalMs: 200 },
+    WAITS,
   ) as Promise<Room>;
 }
 
@@ -163,6 +193,8 @@ function eventOf({ kind, name, text }: RoomLine, order: readonly string[]): Room
   const by = name ?? "";
   if (kind === "person") return { type: "person", named: namedIn(text, order) };
   if (kind === "text") return { type: "text", by, text, named: namedIn(text, order, by) };
+  const stopped = /^The round has ended: (.* has stopped it)\.$/.exec(text)?.[1];
+  if (kind === "note" && stopped !== undefined) return { type: "end", why: stopped };
   return kind === "pass" ? { type: "pass", by, ends: text.includes("proposes") } : undefined;
 }
 

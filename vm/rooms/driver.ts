@@ -26,6 +26,8 @@ import { appendLog } from "./room-log.ts";
 const AGAIN_MS = 1_000;
 /** The number of lines that are read at once for a member, which is told all of them. */
 const LINES_A_READ = 200;
+/** A call is taken to cost so many times as much as those before it did on an average: contexts grow. */
+const DEARER = 1.5;
 const MAX_TIMER_MS = 3_600_000;
 
 /** Stands at the end of all that a member is told when it gets the turn. */
@@ -141,11 +143,35 @@ export class RoomDriver {
   #whyOver(row: RoomRow, members: readonly RoomMember[]): string | undefined {
     const { turn, turnSince, turnSeconds, maxUsd } = row;
     if (turn.holders.length === 0 || turnSince === null) return undefined;
-    const spentUsd = members.reduce((sum, one) => sum + this.#spentBy(one), 0);
-    if (maxUsd !== null && spentUsd >= maxUsd)
-      return `its members have used $${spentUsd.toFixed(2)} of $${maxUsd.toFixed(2)}`;
+    const overUsd = maxUsd === null ? undefined : this.#whyOverUsd(members, turn.holders, maxUsd);
+    if (overUsd !== undefined) return overUsd;
     if (this.#options.now() < turnSince + turnSeconds * 1_000) return undefined;
     return `@${turn.holders.join(", @")} did not write within ${turnSeconds} s`;
+  }
+
+  /**
+   * All who are at work may be in the middle of a call, and begin another one before a stop reaches them: what those may
+   * cost is kept back, so that the room costs a call more than its cap at most.
+   */
+  #whyOverUsd(
+    members: readonly RoomMember[],
+    holders: readonly string[],
+    maxUsd: number,
+  ): string | undefined {
+    const { agentThreads, now } = this.#options;
+    const spentUsd = members.reduce((sum, one) => sum + this.#spentBy(one), 0);
+    const used = `its members have used $${spentUsd.toFixed(2)} of $${maxUsd.toFixed(2)}`;
+    if (spentUsd >= maxUsd) return used;
+    if (spentUsd === 0) return undefined;
+    const uses = members.map(({ name, memberId }) =>
+      agentThreads.look(memberId, ({ fold }) => {
+        const { spendUsd, calls } = ownUseOf(fold, now());
+        return { usd: spendUsd / Math.max(calls, 1), isAtWork: fold.turn !== null || holders.includes(name) };
+      }),
+    );
+    const callUsd = DEARER * Math.max(...uses.map(({ usd }) => usd));
+    const keptUsd = callUsd * uses.filter(({ isAtWork }) => isAtWork).length;
+    return spentUsd + keptUsd >= maxUsd ? `${used}, and their next calls may go beyond it` : undefined;
   }
 
   #spentBy({ memberId, baseUsd }: RoomMember): number {
