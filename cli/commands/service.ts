@@ -102,16 +102,16 @@ async function add(context: Context, options: InstallOptions): Promise<number> {
   });
   if (isJson) await out.json(done);
   else for (const line of linesOf(done, places)) await out.line(line);
-  return done.isReady ? EXIT.ok : EXIT.failure;
+  return done.isReady === true ? EXIT.ok : EXIT.failure;
 }
 
 function linesOf(done: Installed, { scope, person }: Places): string[] {
-  const { units, settings, stateDir, url, isReady, hasRelay, isLingering } = done;
+  const { units, settings, stateDir, hasRelay, isLingering } = done;
   const lines = [
     `${units.join(" and ")} ${units.length === 1 ? "starts" : "start"} with the machine, as ${person.name}`,
     `settings   ${settings}; after a change: threadmux service install`,
     `state      ${stateDir}`,
-    `sidecar    ${isReady ? `answers at ${url}` : `does not answer at ${url} yet: threadmux service logs`}`,
+    `sidecar    ${sidecarLine(done)}`,
   ];
   if (!hasRelay && units.includes(SIDECAR))
     lines.push(
@@ -120,6 +120,12 @@ function linesOf(done: Installed, { scope, person }: Places): string[] {
   if (scope === "user" && !isLingering)
     lines.push(`they end with your last login: type sudo loginctl enable-linger ${person.name}`);
   return lines;
+}
+
+function sidecarLine({ isReady, url, settings }: Installed): string {
+  if (isReady === "refused")
+    return `does not start, since its settings can't be used: threadmux doctor names them; mend ${settings}, then install again`;
+  return isReady ? `answers at ${url}` : `does not answer at ${url} yet: threadmux service logs`;
 }
 
 async function status(context: Context, options: ScopeOptions): Promise<number> {

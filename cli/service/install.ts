@@ -21,6 +21,8 @@ import type { Systemd } from "./systemd.ts";
 import { endingUnit, RELAY, relayUnit, SIDECAR, settingsText, sidecarUnit, type UnitPlan } from "./units.ts";
 
 const READY_MS = 30_000;
+/** The status with which the sidecar ends if its settings can't be used; it is not restarted then. */
+const REFUSED = "2";
 const DISCORD = ["DISCORD_TOKEN", "DISCORD_CHANNEL_ID", "ALLOWED_USER_IDS"];
 /** `systemd.resource-control(5)`, DelegateSubgroup. */
 const FIRST_WITH_SUBGROUPS = 254;
@@ -35,7 +37,8 @@ export interface Installed {
   settings: string;
   stateDir: string;
   url: string;
-  isReady: boolean;
+  /** `refused`: the sidecar has ended, since its settings can't be used. */
+  isReady: boolean | "refused";
   hasRelay: boolean;
   /** Whether a user's service runs without a login. */
   isLingering: boolean;
@@ -92,12 +95,12 @@ export async function install(options: InstallOptions): Promise<Installed> {
   }
   await systemd.ctl("daemon-reload");
   const url = urlOf(settings);
-  let isReady = true;
+  let isReady: Installed["isReady"] = true;
   for (const unit of wanted) {
     await systemd.ctl("enable", unit);
     await systemd.ctl("restart", unit);
     // The relay finds its token in the state folder once the sidecar has begun.
-    if (unit === SIDECAR) isReady = await untilReady(url, options.readyMs ?? READY_MS);
+    if (unit === SIDECAR) isReady = await untilReady(systemd, url, options.readyMs ?? READY_MS);
   }
   return {
     ...{ units: wanted, settings: places.envFile, stateDir, url, isReady },
@@ -170,7 +173,7 @@ export function urlOf(settings: Settings): string {
   return url ?? localUrl({ host, port });
 }
 
-async function untilReady(url: string, timeoutMs: number): Promise<boolean> {
+async function untilReady(systemd: Systemd, url: string, timeoutMs: number): Promise<Installed["isReady"]> {
   const client = new SidecarClient({ url, token: "", timeoutMs: 2_000 });
   for (const end = Date.now() + timeoutMs; Date.now() < end; await pause(250)) {
     const isWell = await client.getHealth().then(
@@ -178,6 +181,8 @@ async function untilReady(url: string, timeoutMs: number): Promise<boolean> {
       () => false, // not yet
     );
     if (isWell) return true;
+    const { ActiveState, ExecMainStatus } = await systemd.show(SIDECAR, ["ActiveState", "ExecMainStatus"]);
+    if (ActiveState === "failed" && ExecMainStatus === REFUSED) return "refused";
   }
   return false;
 }

@@ -184,6 +184,23 @@ test("bad settings are refused before anything is made", async () => {
   expect(readdirSync(folders.home)).toEqual([]);
 });
 
+test("settings that the sidecar refuses are said at once, with what to type", async () => {
+  const { cli, folders } = makeMachine(`
+[ "$1" = --user ] && shift
+case "$1" in
+  is-system-running) echo running ;;
+  show) echo ActiveState=failed; echo ExecMainStatus=2 ;;
+esac`);
+  writeFileSync(join(folders.home, ".env"), `VM_PORT=${await freePort()}\nAGENT_SANDBOX=auto\n`);
+  const said = await cli("service", "install", "--user");
+  expect(said).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(
+      /^sidecar {4}does not start, since .*: threadmux doctor .*, then install again$/m,
+    ),
+  });
+});
+
 test("the machine's service has a user's rights, and a state folder that this user can reach", async () => {
   const { folders, fake } = makeMachine("exit 0");
   const path = join(folders.path, "machine");
