@@ -194,3 +194,43 @@ it("a picture that is held comes back from the mark", () => {
     expect(rowsOf(document)).toEqual(shown(log));
   }
 });
+
+describe("a picture of a hundred rows, drawn for a minute on a screen of twenty-four", () => {
+  const picture = (n: number) =>
+    Array.from({ length: 100 }, (_, row) => `service-${row} ${n * row} ${(n + row) % 100} %\x1b[K\r\n`).join(
+      "",
+    );
+  it.each([
+    ["home", "\x1b[H"],
+    ["erased", "\x1b[H\x1b[2J"],
+    ["erased below", "\x1b[H\x1b[J"],
+    ["upwards", "\x1b[100A"],
+  ])("%s: it is two messages and stands there once", (_, back) => {
+    const document = documentOf(`before\r\n${picture(0)}`);
+    for (let n = 1; n < 60; n++) append(document, back + picture(n));
+    const rows = rowsOf(document);
+    expect(document.pageCount).toBeLessThanOrEqual(3);
+    expect(rows.filter((row) => /^service-1 /.test(row))).toHaveLength(1);
+    expect(rows.at(-1)).toMatch(/^service-99 5841 /);
+  });
+});
+
+it.each([
+  ["scrolls up", (line: string) => `\x1b[5;18r\x1b[S\x1b[18;1H${line}\x1b[K\x1b[r`],
+  ["scrolls down", (line: string) => `\x1b[5;18r\x1b[T\x1b[5;1H${line}\x1b[K\x1b[r`],
+  ["goes up beyond the margin", (line: string) => `\x1b[5;18r\x1b[5;1H\x1bM${line}\x1b[K\x1b[r`],
+  ["inserts lines", (line: string) => `\x1b[5;1H\x1b[L${line}\x1b[K`],
+  ["deletes lines", (line: string) => `\x1b[5;1H\x1b[M\x1b[18;1H${line}\x1b[K`],
+])(
+  "a program that %s inside a region for a minute is at most three messages, no row of it twice",
+  (_, step) => {
+    const document = documentOf(`\x1b[H\x1b[2J${numbered(20)}`);
+    for (let n = 0; n < 60; n++) append(document, step(`event ${n} at ${n * 3} s`));
+    const rows = rowsOf(document);
+    expect(document.pageCount).toBeLessThanOrEqual(3);
+    const events = rows.filter((row) => row.startsWith("event"));
+    expect(new Set(events).size).toBe(events.length);
+    const heads = rows.filter((row) => /^line [0-3]$/.test(row));
+    expect(heads).toEqual(["line 0", "line 1", "line 2", "line 3"]);
+  },
+);
