@@ -38,6 +38,8 @@ it.each([
   ["page_down", "NPage"],
   ["shift-page-up", "S-PPage"],
   ["return", "Enter"],
+  ["Enter key", "Enter"],
+  ["ctrl-left key", "C-Left"],
   ["del", "DC"],
   ["ins", "IC"],
   ["arrow-up", "Up"],

@@ -61,7 +61,7 @@ export const KEY_WORDS: readonly string[] = [
 ];
 
 /**
- * tmux's name of a key that a person calls `esc`, `Ctrl+C`, `alt b`, `^C`, `shift-up` or by tmux's name.
+ * tmux's name of a key that a person calls `esc`, `Ctrl+C`, `alt b`, `^C`, `shift-up`, `enter key` or by tmux's name.
  * @throws AppError invalid_request if a terminal has no such key.
  */
 export function parseKey(name: string): string {
@@ -75,7 +75,7 @@ export function parseKey(name: string): string {
 }
 
 function findKey(name: string): string | undefined {
-  const given = name.trim();
+  const given = name.trim().replace(/(?<=[^\s_-])[\s_-]+key$/iu, "");
   if (KEY_NAME.test(given)) return given;
   let rest = given.replace(/^\^(?=.)/u, "ctrl-");
   const modifiers = new Set<string>();
