@@ -10,6 +10,7 @@ import { errorText } from "../../shared/errors.ts";
 import { makeWorktree } from "../../shared/git/worktree.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
+import { inDirectory } from "../process/directory.ts";
 import { killMarked } from "../process/orphans.ts";
 import type { Command } from "../process/sandbox.ts";
 
@@ -123,13 +124,16 @@ function bash(command: string, env: Env): Omit<Command, "cwd"> {
 
 async function run({ program, args, env, cwd }: Command, isStopped: () => boolean): Promise<Ending> {
   if (!existsSync(cwd)) return { code: null, words: `${cwd} is not there` };
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: COMMAND_MS,
-    killSignal: "SIGKILL",
-  });
+  // A directory that was swapped for a link since it was looked at is not entered.
+  const child = inDirectory(cwd, (name) =>
+    spawn(program, args, {
+      cwd: name,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: COMMAND_MS,
+      killSignal: "SIGKILL",
+    }),
+  );
   let words = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8");

@@ -1,5 +1,6 @@
 /** A worktree's setup: the person's command that runs there before the agent begins. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Command } from "../../agent/process/sandbox.ts";
@@ -137,6 +138,33 @@ test("what goes wrong while a setup runs reaches its runner, and ends the setup"
   const run = setUpWorkspace({ ...options, append: () => undefined, isStopped }, emptyFold());
   await expect(run).rejects.toThrow("the disk is full");
   await until("the setup's end", () => !isAlive(Number(readFileSync(pid, "utf8"))));
+  remove();
+});
+
+test("a directory that was swapped for a link is not set up, and a FIFO in the command's place ends with Stop", async () => {
+  const { path: folder, remove } = makeFolder();
+  const [dir, outside, pipe] = ["dir", "outside", "setup.sh"].map((name) => join(folder, name));
+  mkdirSync(outside ?? "");
+  symlinkSync(outside ?? "", dir ?? "");
+  execFileSync("mkfifo", [pipe ?? ""]);
+  const told: EventBody[] = [];
+  const setUp = async (dir: string, setup: string, isStopped: () => boolean) => {
+    const config = { dir, worktree: { root: folder, path: dir, branch: "b", setup } } as ThreadConfig;
+    const env = { PATH: "/bin:/usr/bin" };
+    const keep = (command: Command) => command;
+    const append = (bodies: EventBody[]) => void told.push(...bodies);
+    await setUpWorkspace({ folder, config, env, keep, append, isStopped }, emptyFold());
+    return told.findLast(({ type }) => type === "notice");
+  };
+  expect(await setUp(dir ?? "", "touch ran", () => false)).toMatchObject({
+    severity: "warning",
+    title: expect.stringContaining("The setup failed"),
+  });
+  expect(readdirSync(outside ?? "")).toEqual([]);
+  let looks = 0;
+  expect(await setUp(folder, `bash ${pipe}`, () => ++looks > 2)).toMatchObject({
+    title: expect.stringContaining("The setup failed (it was ended)"),
+  });
   remove();
 });
 
