@@ -10,6 +10,7 @@ import { createLog, type Log } from "../../shared/log.ts";
 import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
 import type { ViewersLimits } from "../../vm/console/viewers.ts";
 import type { HubOptions } from "../../vm/events/hub.ts";
+import { BudgetGroups } from "../../vm/processes/budget-groups.ts";
 import { Cgroups } from "../../vm/processes/cgroups.ts";
 import { runSidecar, type Sidecar, type SidecarOptions } from "../../vm/run.ts";
 import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
@@ -107,7 +108,9 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
       emptyLooks = left.length === 0 ? emptyLooks + 1 : 0;
       return emptyLooks === 2;
     });
-    Cgroups.open(folders.stateDir)?.close();
+    const groups = Cgroups.open(folders.stateDir);
+    BudgetGroups.open(folders.stateDir, groups).close(); // of threads that were open to the last
+    groups?.close();
     remove();
   };
   return { ...folders, env, tmux, tmuxPid, close };
