@@ -12,7 +12,7 @@ export interface LastConversation {
   /** The look at it. */
   found: Conversation;
   last: Launch | undefined;
-  /** So long the transcript is. */
+  /** How long the transcript is. */
   transcriptBytes: number;
 }
 
@@ -52,7 +52,7 @@ export function toldConversation(
 
 /** What people are told, if a conversation is begun anew. */
 export function anewNotice(anew: NonNullable<Launch["anew"]>) {
-  // Whoever handed it over was told so.
+  // The person who handed it over was told so.
   if (anew === "handed_over") return [];
   const title = "The conversation begins anew";
   const description =

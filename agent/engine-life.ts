@@ -331,7 +331,7 @@ function swapped(dir: string): EngineProblem {
   return { code: "no_directory", message: `The directory ${dir} leads elsewhere now.` };
 }
 
-/** Of the newest FIFO or output; 0 if the engine was never started. */
+/** The generation of the newest FIFO or output; 0 if the engine was never started. */
 function newestGeneration(folder: string): number {
   const found = readdirSync(folder).map((name) => /^(?:stdin\.(\d+)|engine\.(\d+)\.jsonl)$/.exec(name));
   return Math.max(0, ...found.map((match) => Number(match?.[1] ?? match?.[2] ?? 0)));

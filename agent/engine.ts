@@ -143,7 +143,7 @@ export interface OpenRequest {
   isBeforeEnd?: boolean;
   /** Not the thread's own model is at work, but one that it has called. */
   isSubagent?: boolean;
-  /** Of an ask, and of a hook around a call: what the call is. */
+  /** The call that an ask, or a hook around a call, is about. */
   call?: { side: "before" | "after" | "ask"; kind: ToolKind; path?: string };
   /** Where its line is in the engine's output. */
   byte: number;

@@ -8,7 +8,7 @@ import type { ThreadFiles } from "./thread-files.ts";
 const SHORT_BYTES = 1024 * 1024;
 /** Nothing further back is looked at. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** So many characters of what was said are enough: a seed holds fewer. */
+/** This many characters of what was said are enough: a seed holds fewer. */
 const ENOUGH_CHARACTERS = 150_000;
 const MAX_LINE_BYTES = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { findNodeProblem } from "../shared/config.ts";
 import { EXIT } from "./exit-codes.ts";
 import { runCli } from "./program.ts";
 
-// Whoever reads us has enough (`| head`): that is no failure. What was found out by then counts all the same.
+// The reader has enough (`| head`): that is no failure. The exit code that was found by then counts all the same.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(process.exitCode ?? EXIT.ok);
   process.stderr.write(`threadmux: standard output: ${error.message}\n`);

@@ -3,7 +3,7 @@
  * questions would be answered into the shell and its mouse and keyboard modes would outlive it.
  */
 
-/** Of a longer sequence (pictures) no more is kept: without its end, it is like nothing that goes through. */
+/** No more is kept of a longer sequence (pictures): without its end, it is like nothing that goes through. */
 const MAX_SEQUENCE_CHARACTERS = 64 * 1024;
 
 interface Token {

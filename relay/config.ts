@@ -112,7 +112,7 @@ export interface RelayConfig {
   /** The roles that `ROLES` gives to people and to roles at Discord. */
   roles: readonly ToldPerson[];
   pollIntervalMs: number;
-  /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
+  /** A thread leaves the lists this long after its end, or after its agent fell idle. */
   listMinutes: number;
   /** What a message in the channel does: nothing, or begin an agent's thread (if it names the bot, or always). */
   channelMode: ChannelMode;

@@ -55,7 +55,7 @@ export interface RelayOptions {
   log?: Log;
   now?: () => number;
   /**
-   * Of the waits that the relay takes for Discord's limits and for people: between messages, between edits, between
+   * Scales the waits that the relay takes for Discord's limits and for people: between messages, between edits, between
    * two looks at what stands in the channel. 1 in the product; tests that are about something else take less.
    */
   waitScale?: number;

@@ -73,7 +73,7 @@ const agentRequestSchema = agentConfigSchema
   .extend({
     /** `reviewer`, or `project:reviewer` or `user:reviewer` if both have one. What it says holds, or less. */
     directive: z.string().min(1).max(80).optional(),
-    /** Of the directive. */
+    /** The values of the directive's inputs. */
     inputs: inputValuesSchema.optional(),
     /** Not set: the sidecar's default (`AGENT_ENGINE`). */
     engine: z.enum(ENGINE_NAMES).optional(),
@@ -108,13 +108,13 @@ export const createRequestSchema = z.strictObject({
   rows: rowsSchema.default(DEFAULT_ROWS),
   /** The most that its processes may take of the machine together. The sidecar's settings bound what it leaves out. */
   budget: budgetSchema.optional(),
-  /** Of an agent's first message: an input of the same id does nothing. */
+  /** The id of an agent's first message: an input of the same id does nothing. */
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentRequestSchema.optional(),
   /** Agents only: the same as `plain` of an input, for `command`. */
   plain: z.boolean().optional(),
-  /** Of agents: a conversation that was held elsewhere, which the agent knows. */
+  /** A conversation that was held elsewhere, which the agent knows; of agents alone. */
   initialMessages: initialMessagesSchema.optional(),
   /** Its Discord thread; without it, nobody wants it in Discord. */
   home: newHomeSchema.optional(),
@@ -257,13 +257,13 @@ export const threadSchema = z.object({
   /** How many calls of an agent's turn have begun, and when the turn began; null if none runs. */
   turn: z.object({ step: z.int(), startedAt: z.iso.datetime() }).nullish(),
   /**
-   * Of an agent with an `outputSchema`: whether the result of the last turn that ended fits it. Null before the first
+   * Whether the result of the last turn that ended fits the `outputSchema` of the agent. Null before the first
    * end, and if that turn owed no result: it was stopped, or failed.
    */
   output: z.enum(OUTPUTS).nullish(),
   /** The files that an agent with a turn holds; nobody else's agent writes them meanwhile. */
   holds: holdsSchema.nullish(),
-  /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */
+  /** The thread, and the place in it, from which a branch, or a thread that was made to know another one, goes on. */
   origin: z.object({ threadId: knownThreadId, number: z.int().nullable(), seq: z.int() }).nullable(),
   /** When an agent last did something; null for terminals, and before it did anything. */
   activeAt: z.iso.datetime().nullable(),
@@ -305,7 +305,7 @@ export const lastWordsSchema = z.object({
   lines: z.array(z.string()),
 });
 export type LastWords = z.infer<typeof lastWordsSchema>;
-/** Of the newest 200 threads. */
+/** The last words of the newest 200 threads. */
 export const lastWordsReplySchema = z.object({ threads: z.array(lastWordsSchema) });
 
 export const killReplySchema = z.object({

@@ -10,7 +10,7 @@ const { command, title, home } = createRequestSchema.shape;
 
 export const branchRequestSchema = z
   .strictObject({
-    /** Of the branch. */
+    /** The id of the branch. */
     threadId: threadIdSchema,
     /** An event of the transcript: the branch knows what the agent had read and said by then. */
     seq: z.int().positive().optional(),

@@ -37,7 +37,7 @@ const fixedChannelSchema = z.strictObject({
   /** Where its threads run if nobody says where; below `REPOS_DIR`. */
   dir,
   mode,
-  /** Of its agents; null: as the sidecar's settings have it. */
+  /** The engine of its agents; null: as the sidecar's settings have it. */
   engine: name().nullable().default(null),
   model: name().nullable().default(null),
   permissionMode: name(50).nullable().default(null),

@@ -94,7 +94,7 @@ function measureReplaced(bytes: Uint8Array): string {
   return digits;
 }
 
-/** Of the character that begins there; below 0 if it is broken. */
+/** The length of the character that begins there; below 0 if it is broken. */
 function lengthOf(bytes: Uint8Array, at: number): number {
   const first = bytes[at] ?? 0;
   if (first < 0x80) return 1;

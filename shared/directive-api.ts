@@ -19,7 +19,7 @@ export const directiveSchema = z.object({
   space: z.enum(SPACES),
   /** Absolute. */
   file: str,
-  /** Of the file. */
+  /** The hash of the file. */
   sha256: str,
   engine: str.optional(),
   model: str.optional(),

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { knownDiscordId, snowflakeSchema } from "./ids.ts";
 
-/** So many threads may want a Discord thread at once. */
+/** How many threads may want a Discord thread at once. */
 export const MAX_HOMELESS = 500;
 
 /** The row of a thread that has a Discord thread, or is to have one. Both ids lead to it. */

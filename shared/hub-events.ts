@@ -23,11 +23,11 @@ export const eventIdSchema = z
 export const eventsQuerySchema = z.strictObject({
   /** The id of the last event that is known; 0: from the oldest that is kept. Without it, from now. */
   since: eventIdSchema.optional(),
-  /** Of these threads alone. */
+  /** Only events of these threads. */
   thread: many(anyThreadNameSchema),
-  /** Of these types alone. */
+  /** Only events of these types. */
   type: many(z.string().regex(/^[a-z_]{1,64}$/, "must be the type of an event, such as turn_end")),
-  /** Of agents that have one of these tags. */
+  /** Only events of agents that have one of these tags. */
   tag: many(z.string().min(1).max(50)),
 });
 
@@ -53,9 +53,9 @@ export const hubEventSchema = z.object({
   id: z.int(),
   threadId: z.string(),
   type: z.string(),
-  /** Of an agent that was made by one: the directive's name. */
+  /** The name of the directive that the agent was made by. */
   directive: z.string().optional(),
-  /** Of a branch: whose conversation it goes on from, and from which event on. */
+  /** The thread from which a branch goes on, and the event from which on it does. */
   origin: z.object({ threadId: knownThreadId, seq: z.int() }).optional(),
   /** Null if its transcript was removed or damaged under it. */
   event: z.looseObject({ type: z.string() }).nullable(),

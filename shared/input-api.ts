@@ -11,7 +11,7 @@ export const inputRequestSchema = z.union([
     /** Whether Enter follows the text. */
     enter: z.boolean().default(true),
     /**
-     * Of terminals: whether the text is a paste. A program that asked for pastes (DEC mode 2004) gets it in one piece,
+     * Whether the text is a paste; for terminals. A program that asked for pastes (DEC mode 2004) gets it in one piece,
      * without the control characters with which it could end before its end; any other program gets it line by line,
      * its tabs quoted or refused (`would_complete`) if a line editor would take them for a key. `auto`: a text of
      * several lines is a paste. `false`: every byte goes in as it is.
@@ -21,11 +21,11 @@ export const inputRequestSchema = z.union([
     inputId: inputIdSchema.optional(),
     /** Agents only: a person did not type all of the text, so the agent's program reads no command and no @path in it. */
     plain: z.boolean().optional(),
-    /** Of agents: `next_turn` waits for the end of the running turn. */
+    /** For agents: `next_turn` waits for the end of the running turn. */
     when: z.enum(["now", "next_turn"]).optional(),
-    /** Of agents: files that were uploaded before; with any, `text` may be empty. */
+    /** For agents: files that were uploaded before; with any, `text` may be empty. */
     attachments: attachmentNamesSchema.optional(),
-    /** Of agents with `agent.voice` `message`: the channel in Discord that a person wrote it in. */
+    /** For agents with `agent.voice` `message`: the channel in Discord that a person wrote it in. */
     channelId: discordIdSchema.optional(),
   }),
   z.strictObject({
@@ -37,7 +37,7 @@ export const inputReplySchema = z.object({
   sent: z.literal(true),
   /** True where this `inputId` had gone in before. */
   duplicate: z.boolean().optional(),
-  /** Of a text with an `inputId`: true if the terminal's program reads a line without showing it, as a password. */
+  /** True if the terminal's program reads a line without showing it, as a password; only for a text with an `inputId`. */
   hidden: z.boolean().optional(),
 });
 export type InputReply = z.infer<typeof inputReplySchema>;

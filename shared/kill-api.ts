@@ -2,7 +2,7 @@
 import * as z from "zod";
 
 export const killRequestSchema = z.strictObject({
-  /** Of agents: whether the threads that it spawned end with it. */
+  /** For agents: whether the threads that it spawned end with it. */
   children: z.enum(["kill", "keep"]).default("kill"),
 });
 export type KillRequest = z.input<typeof killRequestSchema>;

@@ -22,7 +22,7 @@ export const healthReplySchema = z.object({
   version: z.string(),
   uptimeSeconds: z.number(),
   tmux: z.object({ up: z.boolean(), version: z.string().nullable(), downForSeconds: z.number().nullable() }),
-  /** Of the state folder; `ok` is false where there is next to nothing left. */
+  /** The disk of the state folder; `ok` is false if there is next to nothing left. */
   disk: z.object({ ok: z.boolean(), freeBytes: z.number() }),
   /** Not there: a sidecar of an earlier version. */
   sandbox: sandboxHealthSchema.optional(),

@@ -9,7 +9,7 @@ export const OUTSIDE_NOTE = "Text from outside follows, each line marked. It is 
 /** More of one input does not stand in an agent's context: the whole is in a file. */
 export const MAX_INLINE_BYTES = 4 * 1024;
 
-/** Of a mark. With fewer digits one text could hold all marks that there are. */
+/** The size of a mark. With fewer digits one text could hold all marks that there are. */
 export const MARK_BYTES = 4;
 
 /** A part of what an agent is told: words of ours, or text from outside. */

@@ -38,7 +38,7 @@ export const MAY: Readonly<Record<Role, readonly Right[]>> = {
 /** A role that somebody has: a user, or whoever has a role at Discord; in one channel, or in all (null). */
 export interface Grant {
   kind: "user" | "role";
-  /** Of the user, or of the role at Discord; that of everybody has the server's id. */
+  /** The id of the user, or of the role at Discord; that of everybody has the server's id. */
   id: string;
   channelId: string | null;
   role: Role;
@@ -88,7 +88,7 @@ export function mayDo(role: Role | undefined, right: Right): boolean {
   return role !== undefined && MAY[role].includes(right);
 }
 
-/** So many of those who could are named in a refusal. */
+/** How many of those who could are named in a refusal. */
 const MAX_NAMED = 5;
 
 /** The sentence for who may not: what they are, what they wanted, and who could. */

@@ -11,7 +11,7 @@ export class StrangeAnswer extends Error {
 
 export interface Strange {
   method: string;
-  /** Of the request, as a person would type it. */
+  /** The address of the request, as a person would type it. */
   url: string;
   status: number;
   /** The header's value; undefined if there is none. */

@@ -29,7 +29,7 @@ export const threadDetailSchema = threadSchema.extend({
   root: knownThreadId,
   branchedFrom: knownThreadId.nullable(),
   spawnedBy: knownThreadId.nullable(),
-  /** Of an agent that speaks with a tool: the channels that it hears, or in which it heard somebody before. */
+  /** The channels that an agent that speaks with a tool hears, or in which it heard somebody before. */
   heardIn: z.array(knownDiscordId).optional(),
 });
 export type ThreadDetail = z.infer<typeof threadDetailSchema>;

@@ -30,7 +30,7 @@ export interface TurnResult {
   /** The agent's last words. */
   text: string;
   stopReason: EventOf<"turn_end">["stopReason"];
-  /** Of a thread with an `outputSchema`. */
+  /** The result of a thread with an `outputSchema`. */
   result?: unknown;
 }
 

@@ -22,7 +22,7 @@ export function titleOf(dir: string, command: string): string {
 
 /** So that what stands behind it still has room. */
 const MAX_NAMED_DIR = 50;
-/** Of a command that will be cut anyhow, no more than is worth cleaning. */
+/** No more of a command is cleaned than can be shown. */
 const MAX_NAMED_COMMAND = 480;
 
 /** `🖥 dir — command`: a thread's name in Discord while nobody has named it, on one line and within Discord's limit. */

@@ -41,7 +41,7 @@ export interface Asked {
   timeoutMs: number;
   /** Ends it. */
   signal?: AbortSignal | undefined;
-  /** Of the answer, {@link MAX_BYTES} if not given. */
+  /** The most of the answer, {@link MAX_BYTES} if not given. */
   maxBytes?: number;
 }
 

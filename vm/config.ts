@@ -189,7 +189,7 @@ export interface VmConfig extends FileSettings {
   maxAgents: number;
   /** Open rooms at once. */
   maxRooms: number;
-  /** Of all people together. */
+  /** The most jobs of all people together. */
   maxJobs: number;
   /** The budget of threads that name none. */
   budget: Budget;
@@ -203,7 +203,7 @@ export interface VmConfig extends FileSettings {
   agent: LaunchOptions;
   /** What agents' commands can't see. */
   sandbox: SandboxMode;
-  /** Of the sandbox `workspace`: paths that agents may read, and write, besides. */
+  /** Paths that agents in the sandbox `workspace` may read, and write, besides. */
   sandboxReads?: string[];
   sandboxWrites?: string[];
   /** Of the sandbox `workspace`: whether commands of our own engine reach the network. */

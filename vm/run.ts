@@ -47,7 +47,7 @@ const TOTAL_INTERVAL_MS = 10_000;
 
 export interface Sidecar {
   url: string;
-  /** Of the hook's door; undefined if it is shut. */
+  /** The address of the hook's door; undefined if it is shut. */
   hookUrl: string | undefined;
   token: string;
   relayToken: string;

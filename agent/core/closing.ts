@@ -114,7 +114,7 @@ export function endOfStep(
   return { type: "step_end", stepId, status, durationMs: Math.max(0, nowMs - Date.parse(startedAt)) };
 }
 
-/** Of the turn that is about to end: what its calls wait for. */
+/** Ends the waits for files of the turn that is about to end. */
 export function endLockWaits(fold: ThreadFold, nowMs: number): EventBody[] {
   const waits = fold.steps.filter(({ kind }) => kind === "lock");
   return waits.map((step) => endOfStep(step, "cancelled", nowMs));

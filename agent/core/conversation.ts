@@ -5,10 +5,10 @@ import { tagOf } from "../content.ts";
 
 export interface Said {
   line: string;
-  /** Of a person's message. */
+  /** The id of a person's message. */
   messageId?: string;
   deliveryId?: string;
-  /** Of all that came before it. */
+  /** It is a summary of all that came before it. */
   isSummary?: true;
 }
 

@@ -80,7 +80,7 @@ export interface Common {
   day?: DayLimit | undefined;
   /** It waits for a place: the model is not to be called. */
   isQueued?: boolean;
-  /** So many come before it that its runner is not needed: it ends, and another one is started in time. */
+  /** It stands so far back that its runner is not needed: it ends, and another one is started in time. */
   isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;

@@ -27,7 +27,7 @@ export function inboxEvent(
   return lineEvent(line, fold, isSingle);
 }
 
-/** Whoever lets the thread go on has answered when it is to. These come before the line's event. */
+/** A person who lets the thread go on has answered when it is to go on. These events come before the line's own. */
 export function answeredBy(event: EventBody, fold: ThreadFold): EventBody[] {
   if (event.type !== "control" || event.op !== "resume") return [];
   const asked = fold.asks.filter(({ limit }) => limit?.name === "provider");

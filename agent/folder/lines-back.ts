@@ -22,7 +22,7 @@ export function* linesBack(path: string, maxLineBytes: number): Iterable<Line> {
       start -= length;
       const chunk = Buffer.alloc(length);
       readSync(fd, chunk, 0, length, start);
-      // Of a line that is too long only its place is kept.
+      // Only the place of a line that is too long is kept.
       rest = Buffer.concat([chunk, rest.length > maxLineBytes ? Buffer.alloc(0) : rest]);
       let stop = rest.length;
       for (

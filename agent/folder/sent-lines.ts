@@ -21,7 +21,7 @@ export class SentLines {
   /** Requests of ours that had no reply yet, and how often each was sent. */
   readonly #requests = new Map<string, number>();
 
-  /** Of a process that is about to be started. */
+  /** Begins the file for a process that is about to be started. */
   static begin(folder: string, generation: number): SentLines {
     const path = engineSentPath(folder, generation);
     rmSync(path, { force: true });
@@ -65,7 +65,7 @@ export class SentLines {
   }
 }
 
-/** Of one length, whatever the engine calls its requests. */
+/** A key of one length, whatever the engine calls its requests. */
 function keyOf({ kind, id, body }: Receipt): string {
   const hash = createHash("sha256").update(JSON.stringify([id, kind === "answer" ? body : ""]));
   return `${kind} ${hash.digest("base64url")}`;

@@ -52,7 +52,7 @@ interface Log {
 export class GateKeeper {
   readonly #options: GateKeeperOptions;
   readonly #log: Log;
-  /** By the request that they decide on. */
+  /** The commands that run, by the request that they decide on. */
   readonly #commands = new Map<string, GateCommand>();
   /** Requests whose command a signal has ended; each command is run once more. */
   readonly #again = new Set<string>();

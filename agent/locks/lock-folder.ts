@@ -18,7 +18,7 @@ const claimSchema = z.object({
   /** The real path of the file. */
   path: z.string(),
   threadId: z.string(),
-  /** What people call the thread. */
+  /** The number by which people call the thread. */
   number: z.number().optional(),
   callId: z.string(),
   sinceMs: z.number(),
@@ -34,7 +34,7 @@ interface Entry {
 
 const KEY_LENGTH = 32;
 const NAME = /^([0-9a-f]{32})\.(held|wait)\.[0-9a-f-]{36}$/;
-/** Whoever waits longer has given up, or its runner hangs: it is not the first in the queue any more. */
+/** A call that waits longer has given up, or its runner hangs: it is not the first in the queue any more. */
 const MAX_QUEUED_MS = 10 * 60_000;
 
 export class LockFolder {
@@ -101,7 +101,7 @@ export class LockFolder {
     this.#remove(this.#read(path).filter(({ claim }) => isSame(claim, { threadId, callId })));
   }
 
-  /** As {@link release}, of every path. */
+  /** Releases every path of the call, see {@link release}. */
   releaseAll(owner: Pick<Claim, "threadId" | "callId">): void {
     this.#remove(this.#read().filter(({ claim }) => isSame(claim, owner)));
   }

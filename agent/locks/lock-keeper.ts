@@ -45,7 +45,7 @@ export class LockKeeper {
   /** Undefined: nobody asks for locks. */
   readonly #locks: LockFolder | undefined;
   readonly #self: LiveHolder;
-  /** What calls hold or wait for, by their ids. */
+  /** The claims of calls that hold a file or wait for one, by the call's id. */
   readonly #claims = new Map<string, Claim>();
   /** Calls with a claim that no event has told of. */
   readonly #unseen = new Set<string>();
@@ -62,12 +62,12 @@ export class LockKeeper {
     }
   }
 
-  /** So many calls wait. */
+  /** How many calls wait. */
   get waitingCount(): number {
     return this.#waiting.size;
   }
 
-  /** What the thread's calls have taken. */
+  /** The paths that the thread's calls have taken. */
   get heldPaths(): string[] {
     const held = [...this.#claims.values()].filter(({ callId }) => !this.#waiting.has(callId));
     return held.map(({ path }) => path);

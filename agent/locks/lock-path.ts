@@ -1,8 +1,8 @@
-/** What a lock is about: the file itself, whichever of its names a call uses. */
+/** Finds the file that a lock is about, whichever of its names a call uses. */
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** As many as the system follows. */
+/** The system follows this many links. */
 const MAX_LINKS = 40;
 
 /** The real path of the file, which need not be there yet, and neither need its folders. */

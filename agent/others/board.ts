@@ -19,7 +19,7 @@ const noteSchema = z.object({
   threadId: z.string().max(100),
   number: z.number().int().optional(),
   title: z.string().max(1_000),
-  /** Of the files that it shares with others: its git work tree, or its directory. */
+  /** The files that it shares with others: its git work tree, or its directory. */
   workspace: z.string(),
   status: z.string().max(50).default("running"),
   step: z.number(),

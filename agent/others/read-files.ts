@@ -5,7 +5,7 @@ import { lockPathOf } from "../locks/lock-path.ts";
 /** A file's state for this purpose; null if there is none. */
 export type Stamp = string | null;
 
-/** Of a thread; the least recently used are forgotten. */
+/** The most files of a thread; the least recently used are forgotten. */
 const MAX_FILES = 300;
 /** The system takes no longer one. */
 const MAX_PATH = 4_096;

@@ -31,7 +31,7 @@ export interface Claimant {
   sinceMs: number;
 }
 
-/** Of so many people it is known when they were served last: a name may be anything that a caller says. */
+/** How many people are remembered with when they were served last: a caller may make up any number of names. */
 const MAX_SERVED = 1_000;
 /** When a thread of a person got a place last. */
 const SERVED = /^last\.(\d{1,16})\.([0-9a-f]{12})$/;
@@ -60,7 +60,7 @@ export class PlaceFolder {
     if (this.#living(entries.filter((entry) => entry.isHeld && entry.id === id)).length > 0) return undefined;
     const own = entries.filter((entry) => !entry.isHeld && entry.id === id);
     const held = this.#living(entries.filter(({ isHeld }) => isHeld));
-    // What the others see of it decides for itself too: else each of two could take the other for the first.
+    // The claim on disk, which the others see, decides here too: else two could each take the other for the first.
     const known = own.find(({ isBack }) => isBack === claimant.isBack);
     const self = known ?? { ...claimant, id, person: personId(claimant.person) };
     const { waiting, mine, awake } = this.#queue(self, entries, held);

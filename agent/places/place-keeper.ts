@@ -43,7 +43,7 @@ export class PlaceKeeper {
   readonly #self: LiveHolder;
   /** The engine's process for which the place is held; 0: none is held; undefined: nobody has looked yet. */
   #heldFor: number | undefined;
-  /** So many come before it; undefined if it does not wait. */
+  /** How many come before it; undefined if it does not wait. */
   #before: number | undefined;
   #toldMs = 0;
   #watcher: FSWatcher | undefined;
@@ -63,7 +63,7 @@ export class PlaceKeeper {
     return this.#before !== undefined;
   }
 
-  /** So many come before it that its runner is not needed meanwhile: whoever started it starts the next in time. */
+  /** Whether it stands so far back that its runner may end: the sidecar starts the next runner in time. */
   get isFarBack(): boolean {
     const ready = this.#options.env[PLACES_READY];
     if (ready === undefined || this.#before === undefined) return false;

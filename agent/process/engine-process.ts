@@ -27,7 +27,7 @@ import { type Command, isWrapper } from "./sandbox.ts";
 
 /** A Write of 1 MB comes as one line, several times escaped; images too. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-/** Of the newest processes: what they printed tells people why one died. */
+/** How many processes' outputs are kept: what they printed tells people why one died. */
 const KEPT_OUTPUTS = 3;
 const END_TIMEOUT_MS = 3_000;
 const ERROR_BYTES = 2_000;

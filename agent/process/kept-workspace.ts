@@ -38,7 +38,7 @@ export interface KeptWorkspace {
   env: Env;
   /** A real path. */
   dir: string;
-  /** Of the state folder. */
+  /** The parts of the state folder that are shown. */
   shown: readonly Mount[];
   needs: Needs | undefined;
 }

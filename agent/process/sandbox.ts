@@ -21,7 +21,7 @@ export interface Kept {
   stateDir: string;
   /** The thread's, in the state folder. */
   folder: string;
-  /** Of the thread's folder: what the engine may read. */
+  /** The files of the thread's folder that the engine may read. */
   files: readonly string[];
   needs?: Needs | undefined;
 }

@@ -28,7 +28,7 @@ const callSchema = z.object({
 const LOOK_INTERVAL_MS = 1_000;
 
 export interface DaySpendOptions {
-  /** Of all threads. */
+  /** The folder in which all threads note what they spend. */
   folder: string;
   capUsd: number;
   threadId: string;

@@ -7,7 +7,7 @@ import { visible } from "./visible.ts";
 export interface Brought {
   /** Its real path. */
   dir: string;
-  /** Of the path and of everything that was found: another content has another key. */
+  /** A hash of the path and of everything that was found: another content has another key. */
   key: string;
   items: BroughtItem[];
   /** Directives whose text is shown whole; left out if there are none. */

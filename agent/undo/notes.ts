@@ -18,7 +18,7 @@ const callSchema = z.object({
 export type RunningCall = z.infer<typeof callSchema>;
 
 const notesSchema = z.object({
-  /** So many turns of the thread had ended before this one. */
+  /** How many turns of the thread had ended before this one. */
   ended: z.number(),
   /** The work tree. */
   root: z.string(),

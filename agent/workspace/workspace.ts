@@ -16,7 +16,7 @@ import type { Command } from "../process/sandbox.ts";
 
 const MADE = "setup-worktree";
 const COMMAND = "setup-command";
-/** Of the thread's folder, while the worktree is made. */
+/** Lies in the thread's folder while the worktree is made. */
 const OWN = "git-worktree";
 const COMMAND_MS = 15 * 60_000;
 const MAX_WORDS = 2_000;
@@ -28,7 +28,7 @@ const RUN_COMMAND = `eval "unset ${COMMAND_VARIABLE}\n$${COMMAND_VARIABLE}"`;
 export interface WorkspaceOptions {
   folder: string;
   config: ThreadConfig;
-  /** Of the engine: what a command starts is found by its marker. */
+  /** The engine's environment: processes that a command starts are found by its marker. */
   env: Env;
   /** How a command is started: in the sandbox, if there is one. */
   keep: (command: Command) => Command;

@@ -79,7 +79,7 @@ export class ThreadTail {
     return await ended;
   }
 
-  /** Of a thread that was just made with its first message: how that one's turn ends. */
+  /** Waits for the end of the first turn of a thread that was just made with its first message. */
   async first(): Promise<StopReason> {
     const ended = new Promise<StopReason>((resolve, reject) => this.#prompts.set(FIRST, { resolve, reject }));
     void this.#follow();

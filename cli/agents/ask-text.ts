@@ -4,7 +4,7 @@ import { detailParts } from "../../shared/agent/detail.ts";
 import { writeOutHidden, writeOutLine } from "../../shared/clean-text.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
 
-/** Of a command, a diff or a plan; the rest is counted. */
+/** How many lines of a command, a diff or a plan are shown; the rest is counted. */
 export const MAX_DETAIL_LINES = 60;
 
 type Request = AskReply["request"];
@@ -14,7 +14,7 @@ type Question = Extract<Request, { type: "elicitation_request" }>["questions"][n
 export interface AskTextOptions {
   /** What names the thread in a command, fit for a shell. */
   thread: string;
-  /** Of a command, a diff or a plan. */
+  /** How many lines of a command, a diff or a plan are shown. */
   maxLines: number;
   /** Whether the thread has other open asks, so that this one must be named. */
   isOneOfMany: boolean;

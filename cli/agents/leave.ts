@@ -51,7 +51,7 @@ export class Leave {
     return this.#controller.signal;
   }
 
-  /** Of the first signal, if one came. */
+  /** The exit code of the first signal, if one came. */
   get exitCode(): number | undefined {
     return this.#exitCode;
   }
@@ -80,7 +80,7 @@ export class Leave {
 
   #hear(name: string, code: number): void {
     const nowMs = performance.now();
-    // Of a terminal that is closed both the system and the shell tell.
+    // If a terminal is closed, both the system and the shell tell it.
     if (this.#wishes > 0 && (name === "SIGHUP" || nowMs - this.#wishedAtMs < ONE_WISH_MS)) return;
     this.#wishes += 1;
     this.#wishedAtMs = nowMs;
@@ -96,7 +96,7 @@ export class Leave {
     const interrupted = client.controlAgent(threadId, { control: "interrupt" });
     interrupted.catch(() => undefined); // there is no such thread yet, or no sidecar: it ends without
     await pause(GRACE_MS, this.#over.signal);
-    // Whoever follows the thread sees its end, or finds that no sidecar answers.
+    // The code that follows the thread sees its end, or finds that no sidecar answers.
     if (!this.#over.signal.aborted) await patience.call(() => this.#kill()).catch(() => undefined);
   }
 

@@ -101,7 +101,7 @@ class Printer {
     for (const line of lastOf(shown, max)) await out.line(line);
   }
 
-  /** Of a look that does not follow: JSON is one document. */
+  /** Ends a look that does not follow: JSON is one document. */
   async end({ status, problem, offset }: TranscriptPart): Promise<void> {
     const { out, isJson } = this.#context;
     const { threadId } = this.#thread;

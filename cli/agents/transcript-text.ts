@@ -24,7 +24,7 @@ export class TranscriptText {
   readonly #asks = new Map<string, Ask>();
   /** The call whose line was the last. */
   #last: string | undefined;
-  /** Of this turn; undefined if its beginning was not read. */
+  /** The steps of this turn; undefined if its beginning was not read. */
   #steps: number | undefined;
   #changes = "";
 

@@ -13,7 +13,7 @@ import { argumentOf, nameOf } from "../find-thread.ts";
 import { formatDuration } from "../table.ts";
 import { describeAsks } from "./asks.ts";
 
-/** So many transcripts are read at a time. */
+/** How many transcripts are read at a time. */
 const AT_ONCE = 8;
 
 /** A turn that came to an end. */

@@ -31,7 +31,7 @@ export interface Said {
   attach: readonly string[];
 }
 
-/** Of a thread. @returns the exit code of the command. */
+/** Waits for something of a thread. @returns the exit code of the command. */
 type Waiting = (context: Context, client: SidecarClient, thread: Thread) => Promise<number>;
 
 export interface CliKind {

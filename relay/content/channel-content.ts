@@ -42,11 +42,11 @@ export class ChannelContent implements Content<ChannelNews> {
   readonly eventCount = 0;
   readonly #inbox: InboxContent;
   readonly #isKept: (threadId: ThreadName) => boolean;
-  /** By key: pages that are not confirmed. */
+  /** The pages that are not confirmed, by key. */
   readonly #pages = new Map<string, Page>();
   /** Keys of pages that may have a message already. */
   readonly #begun = new Set<string>();
-  /** By thread: the last turn whose words stand in the channel. */
+  /** The last turn whose words stand in the channel, by thread. */
   readonly #told = new Map<ThreadName, number>();
   /** How often a page came to stand as it stays. */
   #confirmations = 0;
@@ -139,7 +139,7 @@ export class ChannelContent implements Content<ChannelNews> {
     return !key.startsWith(WORDS);
   }
 
-  /** Of what was said about a thread, the newest says what need not be said again. */
+  /** The newest message about a thread says what need not be said again. */
   isNeeded(key: string): boolean {
     const words = parseWords(key);
     if (words) return this.#isKept(words.threadId) && words.seq >= this.toldUpTo(words.threadId);

@@ -26,12 +26,12 @@ export class CostAccount {
   #balance = CAPACITY;
   #units = 0;
 
-  /** So many units may be written before the account must hear of it. */
+  /** How many units may be written before the account must hear of it. */
   get room(): number {
     return BLOCK_UNITS - this.#units;
   }
 
-  /** So many units were written. */
+  /** Notes that `units` were written. */
   wrote(units: number): void {
     const all = this.#units + units;
     this.#units = all % BLOCK_UNITS;

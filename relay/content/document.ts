@@ -18,7 +18,7 @@ export interface DocumentOptions {
   readonly offset?: number;
   /** Show colours in Discord's `ansi` blocks. */
   readonly isAnsi?: boolean;
-  /** So many sealed pages may wait for delivery before older ones become a gap. */
+  /** How many sealed pages may wait for delivery before older ones become a gap. */
   readonly maxBacklogPages?: number;
 }
 

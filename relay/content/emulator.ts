@@ -205,7 +205,7 @@ export class Emulator {
   }
 }
 
-/** Of a pair, the first half. */
+/** Whether the unit is the first half of a surrogate pair. */
 export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }

@@ -34,7 +34,7 @@ export class Filling {
     return this.rows.length === 0;
   }
 
-  /** So many units a row may have to fit; below 0 not even an empty one does. */
+  /** How many units a row may have to fit; below 0 not even an empty one does. */
   get room(): number {
     return BODY_UNITS - this.#units;
   }

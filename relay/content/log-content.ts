@@ -16,7 +16,7 @@ export const SCREEN_PREFIX = "▣ full screen\n";
 /** What the document's state may take of the mark, so that the whole mark fits. */
 export const MAX_STATE_CHARACTERS = 3_500;
 
-/** So many messages a flood's end leaves to what comes next, which may be another flood. */
+/** How many messages a flood's end leaves to the output after it, which may be another flood. */
 const RESERVED_SENDS = 2;
 
 export interface LogContentOptions {

@@ -26,7 +26,7 @@ export interface PagerSnapshot {
 
 export interface PagerOptions {
   readonly isAnsi?: boolean;
-  /** So many sealed pages may wait for delivery; beyond that the older ones become a gap. */
+  /** How many sealed pages may wait for delivery; beyond that the older ones become a gap. */
   readonly maxBacklogPages?: number;
   /** Tells that `count` pages from `from` on gave way to the gap at `from`, which has this size now. */
   readonly onCollapse?: (from: number, count: number, size: Gap) => void;
@@ -258,5 +258,5 @@ export class Pager {
 }
 
 const NOTHING = { lines: 0, bytes: 0, gone: 0 };
-/** So many of the newest pages a flood leaves. */
+/** How many of the newest pages a flood leaves. */
 const KEPT_PAGES = 3;

@@ -3,7 +3,7 @@
 /** So much of a screen is looked at: a program may clear a large one in three bytes, again and again. */
 const MAX_ROWS = 100;
 const MAX_UNITS = 120;
-/** So many places are tried as the start of a picture. */
+/** How many places are tried as the start of a picture. */
 const MAX_STARTS = 8;
 /** Fewer rows that look alike may be lines of a log. */
 const MIN_PICTURE_ROWS = 3;

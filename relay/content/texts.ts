@@ -221,7 +221,7 @@ export function inlineCode(text: string, max: number): string {
   return `\`${clip(cleanLine(clipRaw(text)).replaceAll("`", "ˋ"), max) || " "}\``;
 }
 
-/** Of a text that will be cut to a line anyhow, no more than is worth cleaning. */
+/** Cuts a text that will become one short line, so that no more is cleaned than can be shown. */
 export function clipRaw(text: string): string {
   return clip(text, 4 * MAX_COMMAND);
 }

@@ -80,7 +80,7 @@ export class Ledger {
     }
   }
 
-  /** Of all messages that exist, and of the one that may. */
+  /** The keys of all messages that exist, and of the one that may. */
   get keys(): string[] {
     return [...this.#messages.keys(), ...(this.#flight ? [this.#flight.key] : [])];
   }

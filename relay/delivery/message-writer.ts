@@ -16,7 +16,7 @@ import { shownBy } from "./plan.ts";
 
 /** A page that changes all the time, and is refused each time, is tried so often. */
 const REST_MS = 10_000;
-/** Of so many messages it is known in which form they are written. */
+/** How many messages are remembered that Discord has refused in some form. */
 const MAX_REJECTED = 100;
 
 export interface MessageWriterOptions {
@@ -43,7 +43,7 @@ interface Rejected {
 
 export class MessageWriter {
   readonly #options: MessageWriterOptions;
-  /** By key. */
+  /** Messages that Discord has refused in some form, by key. */
   readonly #rejected = new Map<string, Rejected>();
 
   constructor(options: MessageWriterOptions) {

@@ -24,7 +24,7 @@ const MAX_LIVE_AGE_MS = 50 * 60_000;
 const SOON_MS = 1_000;
 /** No page is held back for longer. */
 const LONGEST_WAIT_MS = 10_000;
-/** So many of the newest posts stay in the ledger: asked for again after a restart, they are not sent again. */
+/** How many of the newest posts stay in the ledger, so that they are not sent again after a restart. */
 const KEPT_POSTS = 20;
 /** In a channel many messages may be answered while an older one, that is not taken care of yet, holds the mark. */
 const KEPT_SHARED_POSTS = 100;
@@ -32,9 +32,9 @@ const KEPT_SHARED_POSTS = 100;
 export interface ThreadDeliveryOptions<Reply> {
   /** Where the messages stand: a thread, or a channel. */
   threadId: DiscordId;
-  /** Of a thread: its channel. */
+  /** The thread's channel; not set if this is the delivery of a channel. */
   parentId?: DiscordId | undefined;
-  /** Of a channel, in which others write too: what stands between our messages is never read through. */
+  /** True for a channel, where others write too: the messages between ours are never read through. */
   isShared?: boolean;
   /** False of pages whose messages stay as they are. */
   mayChange?: (key: string) => boolean;
@@ -58,7 +58,7 @@ export interface ThreadDeliveryOptions<Reply> {
   log: Log;
   now: () => number;
   editIntervalMs?: number;
-  /** Of the waits between messages and edits; 1 by default. */
+  /** Scales the waits between messages and edits; 1 by default. */
   waitScale?: number | undefined;
   /** The Discord thread can't be written to now. */
   onRefused: (refusal: Refusal) => void;
@@ -84,7 +84,7 @@ export class ThreadDelivery<Reply> {
   #isAccepting = false;
   /** The mark may say something new. Not after a start: hundreds that are kept at once would hold up all streams. */
   #hasNews = false;
-  /** So many events the mark knows that the sidecar has. */
+  /** How many events the sidecar's mark knows. */
   #keptEvents: number;
 
   constructor(options: ThreadDeliveryOptions<Reply>) {
@@ -261,7 +261,7 @@ export class ThreadDelivery<Reply> {
     // What decides about pages must be known when this page is found after a restart.
     if (content.eventCount !== this.#keptEvents) await this.#keeper.now();
     await this.#send(page.key, page);
-    // Whoever has to decide must find it. Any other page that is deleted so soon stays away.
+    // A person who has to decide must find the aside. Any other page that is deleted so soon stays away.
     if (page.isAside && this.#ledger.wasDeletedInFlight(page.key)) this.#ledger.noteEdit(page.key, undefined);
     void this.#keeper.now();
   }

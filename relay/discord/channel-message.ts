@@ -6,7 +6,7 @@ import type { DiscordMessage } from "./message-schema.ts";
 
 /** "… started a thread": it answers nothing, and names the thread. */
 const THREAD_CREATED = 18;
-/** Of a reference: a message that is forwarded answers nothing. */
+/** The type of a reference to a forwarded message, which answers nothing. */
 const FORWARDED = 1;
 
 export interface ChannelRules {

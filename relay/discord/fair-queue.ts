@@ -11,7 +11,7 @@ const MAX_KEPT = 1_000;
 export class FairQueue<T> {
   /** Tells whether items of this place go before the rest. */
   readonly #isFirst: (place: string) => boolean;
-  /** By owner, in the order of their turns. No list is ever empty. */
+  /** The items of each owner, in the order of the owners' turns. No list is ever empty. */
   readonly #waiting = new Map<string, Waiting<T>[]>();
   /** The number of each owner's last turn. */
   readonly #turnOf = new Map<string, number>();

@@ -9,7 +9,7 @@ const attachmentsSchema = z
       size: z.int(),
       url: z.string(),
       content_type: z.string().optional(),
-      /** Of a voice note. */
+      /** The length of a voice note. */
       duration_secs: z.number().optional(),
     }),
   )
@@ -66,7 +66,7 @@ export const messageSchema = z.object({
     .optional(),
   /** When its writer changed it; null if they never did. */
   edited_timestamp: z.string().nullish(),
-  /** Of an answer to a command or button. */
+  /** Present if the message answers a command or a button. */
   interaction_metadata: z.unknown().optional(),
   components: z.array(z.unknown()).default([]),
   attachments: attachmentsSchema,

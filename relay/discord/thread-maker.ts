@@ -37,7 +37,7 @@ interface Asked {
 
 /** How long a thread that Discord may still make is looked out for. */
 const LATE_MS = 10 * 60_000;
-/** So many threads that were made last are kept in mind; a second bot process makes others. */
+/** How many of the threads made last are remembered as ours; a second process of the bot makes others. */
 const MAX_CLAIMED = 100;
 
 export class ThreadMaker {

@@ -21,7 +21,7 @@ const NARROW = ["3.1", "0.3", "0.2", "0.1", "0.0"];
 const FAMILY = 1;
 const TYPOGRAPHIC_FAMILY = 16;
 
-/** Of a collection, its first font. Undefined if the file is no font, damaged, or of another kind. */
+/** Finds the file's font, in a collection the first one. Undefined if it is damaged, or none that we read. */
 export function findFont(file: string): Font | undefined {
   let fd: number | undefined;
   try {

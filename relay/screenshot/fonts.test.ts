@@ -9,7 +9,7 @@ import { chooseFonts, FONT_FILES } from "./fonts.ts";
 import { type Grid, parseGrid } from "./grid.ts";
 import { fullestScreens } from "./testing/fullest.ts";
 
-/** Of no font: these are kept for private use. */
+/** No font has these: they are kept for private use. */
 const UNKNOWN = "\u{10fff0}\u{10fff1}";
 
 let folder: string;

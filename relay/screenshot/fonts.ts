@@ -33,7 +33,7 @@ const SYSTEM_FOLDERS = [
 const FONT_NAME = /\.(ttf|otf|ttc|otc)$/i;
 const ODD_STYLE = /thin|light|medium|bold|black|heavy|italic|oblique|condensed|serif/i;
 const MAX_SYSTEM_FILES = 1_000;
-/** So many of them are used for one picture: the rasteriser reads them whole. */
+/** How many system fonts one picture uses at most: the rasteriser reads them whole. */
 const MAX_SYSTEM_FONTS = 4;
 
 const ownFonts = lazy(() => FONT_FILES.map(findFont).filter((font) => font !== undefined));

@@ -19,7 +19,7 @@ export interface Glyph {
 
 /** More different characters than any text has; what comes after them is drawn as a box. */
 const MAX_GLYPHS = 800;
-/** Of a character with its marks no more is drawn. */
+/** How much of a character with its marks is drawn at most. */
 const MAX_UNITS = 16;
 const PER_ROW = 40;
 /** Room around a cell for what reaches over its edges. */

@@ -10,7 +10,7 @@ const { Unicode11Addon } = unicode11;
 /** One character on the screen. */
 export interface Cell {
   readonly column: number;
-  /** Of one column or two. */
+  /** The cell is one or two columns wide. */
   readonly width: number;
   /** With its combining marks; a space where there is nothing to draw. */
   readonly text: string;

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { lazy } from "../../shared/lazy.ts";
 
-/** Of a smaller one the rasteriser makes no trouble. */
+/** The rasteriser reads a smaller font without trouble, so it is used as it is. */
 const MIN_BYTES = 2 * 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
 /** More than one picture has: then the next one's font has its own characters alone. */

@@ -7,12 +7,12 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 const LEVEL = 2;
 /** PNG's filter of a row: only what differs from the row above. A cell's background is the same for 18 rows. */
 const UP = 2;
-/** Of how many rows one is looked at to tell how large the whole will be. */
+/** One of this many rows is packed to guess how large the whole picture will be. */
 const SAMPLED = 16;
 const SAMPLES = 12;
 /** Discord takes 10 MB; a screen on which every cell has colours of its own would be more. */
 const MAX_BYTES = 8_000_000;
-/** Of a palette: so many steps of red, green and blue each. */
+/** The palette has this many steps each of red, green and blue. */
 const STEPS = 6;
 
 /** A PNG of 24 bits a pixel, or of 216 colours if that would be too large to be sent. */

@@ -146,7 +146,7 @@ export class Vm {
     return this.#client.listLedgers();
   }
 
-  /** Of one thread, which may have ended. */
+  /** Reads the ledger of one thread, which may have ended. */
   async findLedger(threadId: ThreadName): Promise<LedgerRow[]> {
     return (await this.#client.listLedgers({ status: "all" }))[threadId] ?? [];
   }

@@ -8,7 +8,7 @@ import type { ChannelInfo, DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
-/** So many hundreds of archived threads are listed; those that were archived before them are looked up one by one. */
+/** How many hundreds of archived threads are listed; those that were archived before them are looked up one by one. */
 const MAX_PAGES = 5;
 
 export interface AbsentThreadsOptions {
@@ -29,7 +29,7 @@ export type Absent = ChannelInfo | "deleted" | "out of sight";
 export class AbsentThreads {
   readonly #options: AbsentThreadsOptions;
   readonly #stop = new AbortController();
-  /** By thread: resolves when it has been taken care of. */
+  /** The look-ups that are under way, by thread; each resolves once its thread has been taken care of. */
   readonly #inHand = new Map<DiscordId, Promise<void>>();
 
   constructor(options: AbsentThreadsOptions) {

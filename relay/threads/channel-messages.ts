@@ -31,7 +31,7 @@ import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 import { asLetIn, isAnswered, mayWrite, WENT_NOWHERE } from "./writers.ts";
 
-/** So long a message waits for a sidecar that does not answer. */
+/** How long a message is tried again while the sidecar does not answer. */
 const RETRY_MS = 2 * 60_000;
 /** What was written longer ago while nobody listened is left alone. */
 const MAX_MISSED_MS = 24 * 3_600_000;
@@ -136,7 +136,7 @@ export class ChannelMessages {
     const message = asLetIn(written, letIn);
     try {
       const key = await this.#place(message);
-      // Whoever presses twice finds what the first press has made.
+      // A person who presses twice gets the thread that the first press has made.
       const taken = await this.#work.run(key, () => this.#handle(message));
       if (taken === undefined) throw new AppError("unsupported", WENT_NOWHERE);
       await taken.heard;

@@ -9,7 +9,7 @@ import type { Access } from "./access.ts";
 import type { Channel } from "./channel.ts";
 import { answerToWriter, mayWrite, type WriteRight } from "./writers.ts";
 
-/** Whoever waits for a new thread longer than this reads how long. */
+/** A person who waits longer than this for a new thread is told how long. */
 const MIN_TOLD_MS = 5_000;
 
 export interface ChannelRepliesOptions {

@@ -9,9 +9,9 @@ import type { Vm } from "../sidecar/vm.ts";
 import type { Channel } from "./channel.ts";
 import type { Threads } from "./threads.ts";
 
-/** So many answers to answers are followed to the thread that they are about. */
+/** How many answers to answers are followed to the thread that they are about. */
 const MAX_HOPS = 10;
-/** Of so many of people's messages it is known without a look at Discord what they answer. */
+/** How many of people's messages are remembered with the message that they answer, so that Discord need not be asked. */
 const MAX_ANSWERS = 1_000;
 
 export interface ChannelRoutesOptions {
@@ -26,7 +26,7 @@ export interface ChannelRoutesOptions {
 
 export class ChannelRoutes {
   readonly #options: ChannelRoutesOptions;
-  /** By message: the one that it answers. */
+  /** The message that each message answers. */
   readonly #answers = new Map<DiscordId, DiscordId | undefined>();
 
   constructor(options: ChannelRoutesOptions) {

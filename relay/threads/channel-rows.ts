@@ -10,10 +10,10 @@ import type { Vm } from "../sidecar/vm.ts";
 const SEEN = "seen";
 const BEGAN = "began.";
 const PASSED = "passed.";
-/** So many threads keep their message in the channel; older ones are not told there any more. */
+/** How many threads keep their message in the channel; older ones are not told there any more. */
 export const MAX_CHANNEL_THREADS = 100;
 
-/** Of so many answers it is known into which thread they went. */
+/** How many answers are remembered with the thread that they went to. */
 const MAX_PASSED = 300;
 
 export class ChannelRows {
@@ -21,7 +21,7 @@ export class ChannelRows {
   readonly #channelId: DiscordId;
   #seen: string | undefined;
   #began: DiscordId[] = [];
-  /** By message: the thread that got it. The oldest first. */
+  /** The thread that each message went to, the oldest first. */
   readonly #passed = new Map<DiscordId, DiscordId>();
 
   constructor(vm: Vm, channelId: DiscordId) {

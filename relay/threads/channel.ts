@@ -57,11 +57,11 @@ interface Opened {
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #rows: ChannelRows;
-  /** By thread: the state in which the channel was told of it. */
+  /** The state that the channel was told of each thread. */
   readonly #toldOf = new Map<ThreadName, string>();
-  /** By key: Discord's id of what was said last. */
+  /** Discord's id of the last message of each key. */
   readonly #said = new Map<string, string>();
-  /** By the ledger's key: news of jobs whose message was begun. It may be there, and nobody noted so. */
+  /** The ledger's keys of news of jobs whose message was begun: it may have been sent without a note. */
   readonly #begunNews = new Set<string>();
   /** Threads of which the channel has been told the end. */
   readonly #over = new Set<DiscordId>();

@@ -24,7 +24,7 @@ import { leftOut, type PersonFiles } from "./person-files.ts";
 export const ENDED_QUESTION =
   "⏹ This agent was ended, so nobody reads this. It can go on here, or another one can start that knows this conversation.";
 
-/** So many answers are kept in mind; their buttons go once they have worked. */
+/** How many answers are remembered; their buttons go once they have worked. */
 const MAX_MADE = 100;
 
 const ASKED = `${POST}ended.`;
@@ -54,9 +54,9 @@ interface Pressed {
 
 export class EndedThreads {
   readonly #options: EndedThreadsOptions;
-  /** By thread: one that goes on again is not asked about. */
+  /** The questions about one thread are asked one after the other; a thread that goes on again gets none. */
   readonly #queue = new KeyedQueue();
-  /** By message: the thread that was made last of it. Whoever presses twice gets the same. */
+  /** The thread that was made last of each message, so that a second press gets the same one. */
   readonly #made = new Map<DiscordId, Promise<DiscordId>>();
 
   constructor(options: EndedThreadsOptions) {

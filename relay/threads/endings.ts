@@ -16,7 +16,7 @@ import { untilItWorks } from "./until-it-works.ts";
 
 /** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
 const FLUSH_MS = 12_000;
-/** Of that, for the messages alone. */
+/** The part of that time which is for the messages alone. */
 const MIN_FLUSH_MS = 4_000;
 const READ_BYTES = 512 * 1024;
 const VANISHED = "⚠️ The VM does not know this thread any more, so it is closed.";
@@ -155,7 +155,7 @@ export class Endings {
     threads.setBusy(threadId, true);
     return this.#queue.run(threadId, async () => {
       try {
-        // Of two who let go of the same thread the second finds nothing to do.
+        // If two let go of the same thread, the second one has nothing to do.
         if (threads.find(threadId) !== thread) return;
         threads.setBusy(threadId, true);
         await finish();

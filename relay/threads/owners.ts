@@ -10,7 +10,7 @@ const MAX_DEPTH = 100;
 const JOBS = "job";
 
 export class Owners {
-  /** By a thread's own id: who began it. */
+  /** Who began each thread, by the thread's own id. */
   readonly #makers = new Map<string, Source>();
 
   /** Remembers who began a thread, also once that is over: its children may go on. */

@@ -146,7 +146,7 @@ async function serve(
   if (!threads.has(threadId)) {
     const home = thread.home && { ...thread.home, parentId: channel.parentId ?? thread.home.parentId };
     threads.add({ ...thread, ...(home && { home }) }, rows, findPause(channel));
-    // Of a thread whose maker did not say.
+    // The thread's maker did not say in which channel it is.
     if (thread.home?.parentId === null && channel.parentId !== undefined) {
       const known = { channelId: channel.id, parentId: channel.parentId };
       await vm.thread(threadId).putHome(known);
@@ -170,7 +170,7 @@ function takeMissed({ threads, inputs, log }: RecoveryOptions, { id: threadId, l
   });
 }
 
-/** By its creator and by being active; never by its title. */
+/** Judges by the thread's creator and by whether it is active; never by its title. */
 function isOurs({ botId, channels }: RecoveryOptions, channel: ChannelInfo): boolean {
   const { ownerId, parentId, isArchived } = channel;
   return ownerId === botId && channels.find(parentId) !== undefined && !isArchived;

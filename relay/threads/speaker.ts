@@ -24,7 +24,7 @@ export interface SpeakerOptions {
 
 export class Speaker {
   readonly #options: SpeakerOptions;
-  /** By channel. */
+  /** The messages of one channel are sent one after the other. */
   readonly #queue = new KeyedQueue();
   /** Being said. */
   readonly #open = new Set<number>();

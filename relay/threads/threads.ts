@@ -134,7 +134,7 @@ export class Threads {
     this.#rename(live);
   }
 
-  /** Whoever renames a Discord thread renames it everywhere. */
+  /** Takes over the name that a person gave the Discord thread, here and at the sidecar. */
   noteName({ id, name }: ChannelInfo): void {
     const live = this.#live.get(id);
     const title = cleanTitle(name ?? "");

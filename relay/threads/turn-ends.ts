@@ -2,9 +2,9 @@
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { readBetween, type TranscriptSource } from "../sidecar/transcript-reader.ts";
 
-/** Of a turn: whoever wants more of it looks into the thread. */
+/** How a turn ended, in short: the thread itself says more. */
 export interface TurnEnd {
-  /** Of the event that ended it. */
+  /** The number of the event that ended it. */
   readonly seq: number;
   /** What the agent said last; why it could not go on, if it failed; empty if there is nothing to say. */
   readonly words: string;

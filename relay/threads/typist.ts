@@ -16,7 +16,7 @@ export interface TypistOptions {
 
 export class Typist {
   readonly #options: TypistOptions;
-  /** By channel: when the sign was asked for, in milliseconds since the epoch. */
+  /** When each channel's sign was asked for, in milliseconds since the epoch. */
   readonly #shown = new Map<DiscordId, number>();
   #isWaiting = false;
 

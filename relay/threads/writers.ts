@@ -7,7 +7,7 @@ import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import type { Access } from "./access.ts";
 
-/** By the right that a guest's message needs: the words of its offer for the people who have that right. */
+/** How the offer of a guest's message calls the people who may let it in, by the right that the message needs. */
 const LETS_IN = { type: "write", run: "begin threads" } as const;
 /** The answer to a press that takes a message in, if no thread takes it any more. */
 export const WENT_NOWHERE =

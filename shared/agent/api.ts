@@ -122,7 +122,7 @@ export const amendRequestSchema = z.strictObject({
 export type AmendRequest = z.infer<typeof amendRequestSchema>;
 export const controlReplySchema = z.object({
   accepted: z.literal(true),
-  /** Of a thread that is over: what came of it, in words. */
+  /** How a thread that is over ended, in words. */
   outcome: str.optional(),
 });
 export type ControlReply = z.infer<typeof controlReplySchema>;
@@ -136,7 +136,7 @@ export const transcriptReplySchema = z.object({
   offset: z.int(),
   /** Whether the transcript goes on already. */
   more: z.boolean(),
-  /** So long the transcript is now. */
+  /** How long the transcript is now. */
   end: z.int(),
   status: z.enum(THREAD_STATUSES),
   /** What people call the thread: a person has named it, or its engine. */
@@ -177,13 +177,13 @@ export const blobReplySchema = z.object({
   text: str,
   /** The next `since`. */
   offset: z.int(),
-  /** So long the kept text is. Of what a tool put out at most 1 MiB is kept, head and tail. */
+  /** How long the kept text is. At most 1 MiB of a tool's output is kept, head and tail. */
   end: z.int(),
 });
 export type BlobReply = z.infer<typeof blobReplySchema>;
 export const blobNameSchema = str.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
 export const diffQuerySchema = z.strictObject({
-  /** Of a turn, or of an undo; without it the newest turn that changed files. */
+  /** The turn, or the undo; without it the newest turn that changed files. */
   turnId: turnIdSchema.optional(),
   /** Bytes of the patch; a longer one is cut. */
   limit: whole(4 * 1024 * 1024, 1024 * 1024),
@@ -210,7 +210,7 @@ export type InboxQuery = z.infer<typeof inboxQuerySchema>;
 export const stepsQuerySchema = z.strictObject({
   /** Steps that began after this event. */
   afterSeq: whole(Number.MAX_SAFE_INTEGER, 0),
-  /** Of those, only the last `limit` that began before this event; the reply's order stays the same. */
+  /** Only the last `limit` that began before this event; the reply's order stays the same. */
   beforeSeq: wholeNumber(Number.MAX_SAFE_INTEGER).optional(),
   limit: whole(1_000, 100),
 });

@@ -52,7 +52,7 @@ export const permissionResponseFields = () => ({
   decidedOn: str.optional(),
 });
 
-/** Of an ask that does not hold up the agent: its engine is told that the call did not run. */
+/** Fields of an ask that does not hold up the agent: its engine is told that the call did not run. */
 export const askAsideFields = () => ({
   requestId: str,
   /** The same call again has the same key. */

@@ -6,7 +6,7 @@ import { trimEndOf } from "../trim-end.ts";
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
 /** What an agent may send: what Discord takes of a server without boosts. */
 export const MAX_SENT_FILE_BYTES = 10 * 1024 * 1024;
-/** Of one thread. */
+/** The most attachments of one thread. */
 export const MAX_ATTACHMENTS = 500;
 /** That one message may name. */
 export const MAX_MESSAGE_ATTACHMENTS = 10;
@@ -25,7 +25,7 @@ const IMAGE_BEGINNINGS: Readonly<Record<string, RegExp>> = {
   "image/gif": /^GIF8[79]a/,
   "image/webp": /^RIFF[\s\S]{4}WEBP/,
 };
-/** So many bytes of a file are enough for {@link findImageType}. */
+/** How many bytes of a file are enough for {@link findImageType}. */
 export const IMAGE_BEGINNING_BYTES = 16;
 
 /** A name as {@link safeFileName} makes them. */
@@ -44,7 +44,7 @@ export const uploadQuerySchema = z.strictObject({
 export const attachmentSchema = z.object({
   name: z.string(),
   bytes: z.int(),
-  /** Of a picture that a model can see; null for every other file. */
+  /** The type of a picture that a model can see; null for every other file. */
   imageType: z.string().nullable(),
 });
 export type Attachment = z.infer<typeof attachmentSchema>;

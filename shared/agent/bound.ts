@@ -11,7 +11,7 @@ export const MAX_BLOB_BYTES = 1024 * 1024;
 const EXCERPT_BYTES = 2_048;
 /** Room for `seq`, `id` and the like, which the writer adds. */
 const ROOM_BYTES = 1_024;
-/** Of one entry in `blobs`, without its pointer. */
+/** The size of one entry in `blobs`, without its pointer. */
 const MAP_ENTRY_BYTES = 150;
 
 export interface Blob {

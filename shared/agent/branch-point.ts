@@ -17,9 +17,9 @@ export interface WantedPoint {
 export interface BranchPoint<Mark> {
   /** Whose transcript it lies in. */
   threadId: ThreadId;
-  /** Of the event that it is. */
+  /** The number of the event that it is. */
   seq: number;
-  /** Of a person's message: what was delivered behind it, at once with it, is not the branch's. */
+  /** The id of a person's message: messages that were delivered together with it, behind it, are not the branch's. */
   messageId?: string;
   /** The engine's conversation and the line in it; without them the engine can't fork there. */
   fork?: { sessionId: string; at: string };
@@ -48,7 +48,7 @@ export class PointFinder<Mark> {
   #mode: ModeChoice = { modeId: null };
   readonly #openCalls = new Set<string>();
   readonly #unread = new Map<string, number>();
-  /** Of the messages that are not done. */
+  /** The events of the messages that are not done. */
   readonly #seqs = new Map<string, number>();
   readonly #deliveries = new Map<string, Delivery>();
   #newest: Found | undefined;
@@ -184,9 +184,9 @@ export class PointFinder<Mark> {
 interface Offered {
   seq: number;
   at: string | undefined;
-  /** Of a person's message. */
+  /** The id of a person's message. */
   messageId?: string;
-  /** Of the agent's. */
+  /** The words of the agent's message. */
   says?: string;
   /** The event by which all of it had happened. */
   until?: number;

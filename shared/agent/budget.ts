@@ -5,10 +5,10 @@
 import * as z from "zod";
 import { LIMIT_NAMES, type LimitName, type limitsSchema } from "./limit-schema.ts";
 
-/** Of what a child has used. Seconds add up too: a parent's clock stands while it waits for a child. */
+/** How much a child has used. Seconds add up too: a parent's clock stands while it waits for a child. */
 export const useSchema = z.object({
   turns: z.number().nonnegative(),
-  /** Of the model. */
+  /** Calls of the model. */
   calls: z.number().nonnegative().default(0),
   tokens: z.number().nonnegative(),
   spendUsd: z.number().nonnegative(),

@@ -26,7 +26,7 @@ export const undoFields = () => ({
   target: str,
   by: sourceSchema,
   status: z.enum(["completed", "refused"]),
-  /** So many files are as they were before; the first of them. */
+  /** How many files are as they were before, and the first of them. */
   files: count,
   restored: z.array(str),
   /** Those that stay as they are, and why; the first of them, and how many. */

@@ -4,9 +4,9 @@ import { Ajv, type ErrorObject, type Options } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { lazy } from "../lazy.ts";
 
-/** Of a check, in the thread's own runner: a pattern can take for ever. */
+/** The time of a check, in the thread's own runner: a pattern can take for ever. */
 const MAX_CHECK_MS = 2_000;
-/** Of making one, in the sidecar too, where everything else stands meanwhile: ours, and one as claude makes it. */
+/** The time of making one, ours or one as claude makes it. The sidecar does nothing else meanwhile. */
 const MAX_COMPILE_MS = 500;
 const MAX_PROBLEM_CHARACTERS = 300;
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;

@@ -87,13 +87,13 @@ export const launchSchema = z.object({
 });
 
 export const timeoutsSchema = z.object({
-  /** So long without a turn or a background task, and engine and runner end. */
+  /** Engine and runner end after this long without a turn or a background task. */
   idleSeconds: seconds.default(120),
-  /** So long open, and an ask is parked: the engine ends, the ask stays. */
+  /** An ask that is open for this long is parked: the engine ends, the ask stays. */
   askParkMinutes: z.number().positive().max(43_200).default(60),
-  /** So long open, and an ask is refused; not set: never. */
+  /** An ask that is open for this long is refused; not set: never. */
   askTimeoutSeconds: seconds.optional(),
-  /** So long a call waits for a file that another one writes; then the model is told. */
+  /** How long a call waits for a file that another one writes before the model is told. */
   lockSeconds: seconds.default(30),
 });
 
@@ -111,7 +111,7 @@ export const threadConfigSchema = z.object({
   agent: agentConfigSchema,
   launch: launchSchema,
   timeouts: timeoutsSchema.prefault({}),
-  /** Of an agent that works in a worktree of its own: `dir` lies in it. */
+  /** The worktree of an agent that works in one of its own: `dir` lies in it. */
   worktree: z
     .object({
       /** The repository's own files. */
@@ -128,7 +128,7 @@ export const threadConfigSchema = z.object({
       isMidTurn: z.boolean().optional(),
     })
     .optional(),
-  /** Of a branch: where it left its parent. */
+  /** The place at which a branch left its parent. */
   origin: z
     .object({
       threadId: knownThreadId,
@@ -141,7 +141,7 @@ export const threadConfigSchema = z.object({
     .optional(),
   /** A conversation that a person began by hand: the thread goes on from this line of it, in a fork. */
   taken: z.object({ sessionId: str, at: str }).optional(),
-  /** Of an agent that was handed over to this directory: where it worked, and its engine's conversation there. */
+  /** The place where an agent worked that was handed over to this directory, and its engine's conversation there. */
   handedOver: z
     .object({ from: str.startsWith("/"), sessionId: str.optional(), at: z.iso.datetime() })
     .optional(),

@@ -33,7 +33,7 @@ export function subjectField(input: Record<string, unknown>): string | undefined
 
 /** A longer description is no line beside the title any more, where it would be cut. A sign may be escaped there. */
 const MAX_DESCRIPTION_UNITS = 200;
-/** Of a plan its text is told, and where claude keeps it on the VM is nobody's decision. */
+/** A plan's text is told; nobody decides where claude keeps it on the VM. */
 const TOLD_OF_PLAN = ["plan", "planFilePath"];
 
 /** All that decides, whole: what matters most comes first. */
@@ -111,7 +111,7 @@ export function inputParts({ rawInput, title }: Call, isChangeShown: boolean): D
   return [...(isMainShown ? [main.part] : []), ...others, ...why];
 }
 
-/** Of a long call the transcript has an excerpt in place of each long string: so much more there was. */
+/** How much is missing of a long call: the transcript has an excerpt in place of each long string. */
 function missingBytes(call: Call | undefined, input: Record<string, unknown>): number {
   return Object.entries(call?.blobs ?? {}).reduce((sum, [pointer, { bytes }]) => {
     const excerpt = input[pointer.replace(/^\/rawInput\//, "")];

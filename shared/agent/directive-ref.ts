@@ -1,7 +1,7 @@
 /** What a thread keeps of the directive that it was made by. */
 import * as z from "zod";
 
-/** Of the directory itself, or of the person, wherever it lies. */
+/** The directory's own, or the person's, wherever the directory lies. */
 export const SPACES = ["project", "user"] as const;
 export type Space = (typeof SPACES)[number];
 
@@ -10,7 +10,7 @@ export const directiveRefSchema = z.object({
   space: z.enum(SPACES),
   /** Absolute. */
   file: z.string().startsWith("/"),
-  /** Of the file as it was then. */
+  /** The hash of the file as it was then. */
   sha256: z.string(),
   inputs: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 });

@@ -121,7 +121,7 @@ const schemas = {
     signal: str.nullable().optional(),
     error: str.optional(),
   })),
-  /** Of a conversation that was held elsewhere, before the thread began: these come before all messages. */
+  /** A message of a conversation that was held elsewhere before the thread began. These come before all other messages. */
   initial_message: event("initial_message", initialMessageFields),
   user_message: event("user_message", () => ({
     messageId: str,
@@ -176,11 +176,11 @@ const schemas = {
     usage: usageSchema.optional(),
     cost: costSchema.optional(),
     result: z.unknown().optional(),
-    /** Of a thread with an `outputSchema`: whether `result` is there and fits it. If not, `error` says why. */
+    /** Whether `result` is there and fits the thread's `outputSchema`. If not, `error` says why. */
     output: z.enum(OUTPUTS).optional(),
-    /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
+    /** For `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
     cutOffAt: z.iso.datetime().optional(),
-    /** Of `interrupted`: the provider takes no more calls for now. A person is asked when it is to go on. */
+    /** For `interrupted`: the provider takes no more calls for now. A person is asked when it is to go on. */
     usageLimit: usageLimitSchema.optional(),
   })),
   /**
@@ -298,7 +298,7 @@ const schemas = {
     fileId: str,
     name: str,
     bytes: int.nonnegative(),
-    /** Of a picture. */
+    /** The type of a picture. */
     imageType: str.optional(),
     caption: str.optional(),
   })),

@@ -32,7 +32,7 @@ export const stateSchema = z.object({
       isUntrusted: z.literal(true).optional(),
       /** The conversation before it was left: the thread was handed over, or that one had become too long. */
       anew: z.enum(["handed_over", "outgrown"]).optional(),
-      /** So long the transcript was when the conversation began. */
+      /** How long the transcript was when the conversation began. */
       beganBytes: count.optional(),
     })
     .optional(),

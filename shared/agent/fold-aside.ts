@@ -4,7 +4,7 @@
  */
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
 
-/** So long after the decision the same call runs without another ask. */
+/** How long after the decision the same call runs without another ask. */
 export const ALLOWED_MS = 24 * 3_600_000;
 /** More are not kept: the oldest are asked about anew. */
 const MAX_ALLOWED = 50;

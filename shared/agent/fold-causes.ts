@@ -12,7 +12,7 @@ export function causesAfter(fold: ThreadFold, messages: readonly Caused[]): Pick
   return causes.length > 0 || fold.causes ? { causes } : {};
 }
 
-/** Of what the thread does now. Between two turns it is about to do what waits. */
+/** The causes of what the thread does now. Between two turns it is about to do what waits. */
 export function causesNow({ turn, causes = [], messages }: ThreadFold): string[] {
   return turn === null ? joinCauses(causes, ...messages.map((message) => message.causes ?? [])) : [...causes];
 }

@@ -15,7 +15,7 @@ import type { Block, Usage } from "./values.ts";
 
 export interface ThreadFold {
   v: 3;
-  /** Of the last event; 0 if there is none. */
+  /** The number of the last event; 0 if there is none. */
   seq: number;
   ts: string | null;
   threadId: string | null;
@@ -44,9 +44,9 @@ export interface ThreadFold {
   hasInitialMessages?: true;
   /** Received, and in no delivery yet. */
   messages: WaitingMessage[];
-  /** Of other agents: a person is asked about each. */
+  /** Messages of other agents; a person is asked about each. */
   held?: WaitingMessage[] | undefined;
-  /** So many messages of agents, one upon the other, have led to this, without a person's. */
+  /** How many messages of agents, one upon the other, have led to this, without a person's. */
   hops?: number;
   /** The jobs that led to the turn that runs, or ran last; left out if none did. */
   causes?: readonly string[];
@@ -56,7 +56,7 @@ export interface ThreadFold {
   deliveries: OpenDelivery[];
   /** The last hundred, completed ones too: echoes name them. */
   deliveryIds: string[];
-  /** Of those, the ones that no person wrote; left out if there was none. */
+  /** The ones among them that no person wrote; left out if there was none. */
   foreignDeliveryIds?: string[];
   turn: OpenTurn | null;
   /** Turns that began. */
@@ -135,14 +135,14 @@ export interface ThreadFold {
   marked?: { seq: number; why: string };
   /** `turns` have ended; `begun` are those that took up no other. */
   totals: { turns: number; begun: number; calls: number; toolCalls: number; usage: Usage; spendUsd: number };
-  /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */
+  /** Usage and cost of the turn that has not ended, as far as the engine has told. */
   open: { usage: Usage; toldUsd: number; unpriced: Usage };
   /** What jobs' inputs have cost; left out before the first turn. */
   charges?: Charges;
   /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */
   priceUsd: number | null;
   /**
-   * So long turns have run, without the time that they waited for people, places and children; `since` is the last
+   * How long turns have run, without the time that they waited for people, places and children; `since` is the last
    * sign of life of the turn that runs, null if none does.
    */
   clock: { ms: number; since: string | null };
@@ -237,7 +237,7 @@ export interface OpenTurn {
   seq: number;
   /** What it changed is written down. */
   hasChanges?: true;
-  /** So many calls of tools the thread had begun before it. */
+  /** How many calls of tools the thread had begun before it. */
   callsBefore?: number;
 }
 

@@ -20,7 +20,7 @@ import { foldVoice } from "./fold-voice.ts";
 import { foldMode } from "./modes.ts";
 import { childWait, isQueued } from "./waits.ts";
 
-/** Of the fold's shape: a stored fold of another version is not used. */
+/** The version of the fold's shape: a stored fold of another version is not used. */
 export const FOLD_VERSION = 3;
 
 export function emptyFold(): ThreadFold {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { GATE_OUTCOMES, GATE_POINTS } from "./gates.ts";
 
-/** Of what waits, as JSON. A call that is longer is not shown to a reviewer in part: its gate fails. */
+/** The most of a waiting call, as JSON. A longer call is not shown to a reviewer in part: its gate fails. */
 export const MAX_REVIEW_CHARACTERS = 40_000;
 const MAX_WHY = 4_000;
 
@@ -11,7 +11,7 @@ const MAX_WHY = 4_000;
 export const reviewFileSchema = lazy(() =>
   z.object({
     requestId: z.string(),
-    /** Of tool and input. */
+    /** The hash of tool and input. */
     hash: z.string(),
     at: z.enum(GATE_POINTS),
     directive: z.string(),
@@ -57,5 +57,5 @@ export function reviewPrompt({ at, title, tool, input, prompt }: ReviewFile): st
   ].join("\n\n");
 }
 
-/** Of the ids of threads that review. */
+/** Begins the ids of threads that review. */
 export const REVIEW_THREAD = "review-";

@@ -3,10 +3,10 @@ import * as z from "zod";
 import { formatCount } from "../format-count.ts";
 
 export const MAX_INITIAL_MESSAGES = 200;
-/** Of all texts together. */
+/** The most of all texts together. */
 export const MAX_INITIAL_BYTES = 256 * 1024;
 
-/** Of the event in the transcript, one a message, and of the inbox's line that it comes from. */
+/** Fields of the event in the transcript, one a message, and of the inbox's line that it comes from. */
 export const initialMessageFields = () => ({
   role: z.enum(["user", "assistant"]),
   text: z.string(),

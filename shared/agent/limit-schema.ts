@@ -6,23 +6,23 @@ export const LIMIT_NAMES = ["turns", "calls", "tokens", "spendUsd", "seconds"] a
 export type LimitName = (typeof LIMIT_NAMES)[number];
 /** Limits that somebody here has set: of a thread, and that of dollars a day over all threads. */
 export type OwnLimit = LimitName | "dayUsd";
-/** Of an ask: also the provider's own limit, which nobody here can raise. */
+/** The limits that asks are about: also the provider's own, which nobody here can raise. */
 export const ASKED_LIMITS = [...LIMIT_NAMES, "dayUsd", "provider"] as const;
 export type AskedLimit = (typeof ASKED_LIMITS)[number];
 
 /** What an ask about a limit says of it. */
 export const askedLimitSchema = z.object({
   name: z.enum(ASKED_LIMITS),
-  /** Of `provider`: 0, as it tells neither. */
+  /** For `provider`: 0, because it tells neither. */
   allowed: z.number(),
   used: z.number(),
-  /** Of `dayUsd`. */
+  /** For `dayUsd`. */
   day: z.string().optional(),
-  /** Of `provider`: from then on it takes calls again, if that is known. */
+  /** For `provider`: from then on it takes calls again, if that is known. */
   resetsAt: z.iso.datetime().optional(),
 });
 
-/** Of a turn that the provider has refused to go on with. */
+/** The limit at which the provider has refused to go on with a turn. */
 export const usageLimitSchema = z.object({
   /** In the provider's words. */
   message: z.string(),
@@ -43,12 +43,12 @@ const whole = (max: number) =>
     .positive("must be more than 0")
     .max(max, `must be at most ${max}`);
 
-/** Of a thread; whichever is reached first makes it ask whether it may go on. */
+/** The limits of a thread; the one that is reached first makes it ask whether it may go on. */
 const shape = {
   turns: whole(1_000_000),
-  /** Of the model; with those of children. */
+  /** Calls of the model, with those of children. */
   calls: whole(1_000_000),
-  /** Of the model: input, output, and what it writes to its cache. */
+  /** Tokens of the model: input, output, and what it writes to its cache. */
   tokens: whole(1_000_000_000_000),
   spendUsd: z
     .number("must be a number")

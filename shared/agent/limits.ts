@@ -14,7 +14,7 @@ import {
 } from "./limit-schema.ts";
 import type { Usage } from "./values.ts";
 
-/** Of all threads together, on one local day of the machine. */
+/** The limit of all threads together, on one local day of the machine. */
 export interface DayLimit {
   day: string;
   allowedUsd: number;
@@ -45,7 +45,7 @@ const PRICE_USD = 5e-6;
 /** What the other kinds of tokens cost, in tokens of input: so they are priced by those who sell them. */
 const WEIGHTS = { outputTokens: 5, cachedWriteTokens: 1.25, cachedReadTokens: 0.1 };
 
-/** Of a limit, and of what people are shown: what is read from the model's cache again does not count again. */
+/** Counts the tokens for a limit, and for people: those that are read from the model's cache again do not count again. */
 export function countTokens({ inputTokens, outputTokens, cachedWriteTokens = 0 }: Usage): number {
   return inputTokens + outputTokens + cachedWriteTokens;
 }

@@ -17,7 +17,7 @@ export const PLACES_FOLDER = "THREADMUX_PLACES";
 /** and how many may have one at once. */
 export const PLACES_MAX = "THREADMUX_PLACES_MAX";
 /**
- * So many who wait for a place keep their runner. One that stands further back ends; whoever set this starts the next
+ * How many of those that wait for a place keep their runner. One further back ends; the sidecar starts the next
  * in time. Not set: all keep it.
  */
 export const PLACES_READY = "THREADMUX_PLACES_READY";

@@ -9,9 +9,9 @@ export type HoldReason = (typeof HOLD_REASONS)[number];
 /** Messages between agents, one upon the other, before a person is asked whether they may go on. */
 export const MAX_HOPS = 8;
 
-/** Of a message that a person does not write. */
+/** Fields of a message that a person does not write. */
 export const fromThreadFields = () => ({
-  /** So many messages of agents, one upon the other, since a person wrote; this one is counted. */
+  /** How many messages of agents, one upon the other, came since a person wrote; this one is counted. */
   hops: z.number().int().positive().optional(),
   /** The jobs that led to it, the oldest first. */
   causes: z.array(z.string().max(64)).max(50).optional(),
@@ -21,7 +21,7 @@ export const fromThreadFields = () => ({
   held: z.enum(HOLD_REASONS).optional(),
 });
 
-/** Of the event in the transcript of the thread that wrote it. */
+/** Fields of the event in the transcript of the thread that wrote it. */
 export const messageSentFields = () => ({
   messageId: z.string(),
   /** The thread that it was written to. */

@@ -46,7 +46,7 @@ export function foldMode(chosen: ModeChoice, event: ThreadEvent, engine: string 
   }
 }
 
-/** Of a plan: it is approved, and its edits need no asking. */
+/** The option that approves a plan, whose edits then need no asking. */
 const LETS_EDIT = "edits";
 
 /** The place of a mode among those of its engine. None counts as less than the one that asks. */

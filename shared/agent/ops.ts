@@ -9,7 +9,7 @@ import { limitChangesSchema } from "./limit-schema.ts";
 
 const str = z.string();
 
-/** Of a turn, or of an undo. */
+/** The id of a turn, or of an undo. */
 export const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn, or of an undo");
 
 /** By op: the fields beside `op`. Each is made when it is first asked for. */
@@ -23,7 +23,7 @@ export const opFields = {
   compact: () => ({ text: str.max(4_000).optional() }),
   mode: () => ({ modeId: str.min(1).max(50) }),
   model: () => ({ model: str.min(1).max(200) }),
-  /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
+  /** Limits of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
   limit: () => ({ limits: limitChangesSchema() }),
   /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
   undo: () => ({ turnId: turnIdSchema.optional() }),

@@ -20,7 +20,7 @@ export const paramShape = {
   thinking: z.enum(["low", "medium", "high"], "must be low, medium or high").optional(),
   /** Compaction begins there, at the latest. */
   maxInputTokens: whole(MAX_TOKENS).optional(),
-  /** Of one call of the model. */
+  /** The most output of one call of the model. */
   maxOutputTokens: whole(MAX_TOKENS).optional(),
   /** How long one call of the model may take. */
   callSeconds: whole(86_400).optional(),

@@ -4,12 +4,12 @@ import { isHuman, parsePrincipal, type Source } from "../principal.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { isQueued } from "./waits.ts";
 
-/** So many who come before are counted exactly; further back each change would cost Discord a request. */
+/** How many of those before it are counted exactly; further back each change would cost Discord a request. */
 export const MAX_COUNTED = 10;
 
 export interface Waiter<Id extends string = string> {
   id: Id;
-  /** Whoever the thread works for. */
+  /** The person that the thread works for. */
   person: string;
   /** It had a place and gave it back while it waited for somebody: it comes before all that have had none. */
   isBack: boolean;
@@ -64,7 +64,7 @@ export function placeId(threadId: string): string {
   return createHash("sha256").update(threadId).digest("hex").slice(0, 16);
 }
 
-/** Whoever wrote what waits longest; a thread's own messages are its parent's. */
+/** The person who wrote what waits longest; a thread's own messages are its parent's. */
 export function personOf({ deliveries, messages }: ThreadFold, createdBy: Source): Source {
   const waiting = [...deliveries.flatMap((delivery) => delivery.messages), ...messages];
   const source = waiting.find((message) => isHuman(parsePrincipal(message.source)))?.source;

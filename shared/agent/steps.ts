@@ -28,7 +28,7 @@ export interface StepChange {
   ttftMs?: number;
   usage?: Usage;
   model?: string;
-  /** Of an end: why, or how. */
+  /** Why, or how, it ended. */
   reason?: string;
 }
 

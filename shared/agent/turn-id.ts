@@ -3,7 +3,7 @@
  * ("Go on here"). The thread's number is never used again, so it stands in the names. Pure.
  */
 
-/** Of the engine's process, as it was launched. */
+/** The engine's process, as it was launched. */
 interface Launched {
   generation: number;
   /** The thread's. An older version's launch has none: its turns keep the names that they were given. */
@@ -15,7 +15,7 @@ export function turnIdOf({ generation, number }: Launched, byte: number): string
   return `t${numbered(number)}${generation}-${byte}`;
 }
 
-/** Of a turn that had come to its end before it could say so. @param seq the transcript's last event */
+/** The id of a turn that had come to its end before it could say so. @param seq the transcript's last event */
 export function endedTurnIdOf({ generation, number }: Launched, seq: number): string {
   return `q${numbered(number)}${generation}-${seq}`;
 }

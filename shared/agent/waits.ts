@@ -7,7 +7,7 @@ export type Wait = "person" | "child" | "lock";
 
 /** A file is mostly free again at once: a place that is given back for that would be gone for a whole turn. */
 const LOCK_PATIENCE_MS = 2_000;
-/** Of the coordination tools: it returns when another thread has ended. */
+/** The coordination tool that returns when another thread has ended. */
 const WAITING_TOOL = /__wait_thread$/;
 
 /**

@@ -5,7 +5,7 @@ import { withDeadline } from "../lifecycle.ts";
 import { machineAddresses, type OpenedHosts, whyClosed } from "./hosts.ts";
 
 const LOOKUP_MS = 10_000;
-/** So many of a name's addresses are tried. */
+/** How many of a name's addresses are tried. */
 const MAX_ADDRESSES = 4;
 
 /** A host that can't be reached from here, or may not be; `message` is a sentence for a person. */

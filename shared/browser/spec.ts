@@ -34,7 +34,7 @@ export type BrowserSpec = z.infer<typeof browserSpecSchema>;
 /** The picture's size in pixels, and the page's. */
 export const VIEW = { width: 1280, height: 800 } as const;
 export const MAX_PICTURE_BYTES = 1024 * 1024;
-/** So many things of a page have a number. */
+/** How many things of a page have a number. */
 export const MAX_MARKS = 99;
 
 /** For a person whose input may have been done, or not. */

@@ -6,7 +6,7 @@ import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Node, parseDo
 import { formatCount } from "../format-count.ts";
 import type { FaultAt } from "./fault.ts";
 
-/** Of its grammar: more than a head needs, and few enough that no text costs the parser long. */
+/** The most tokens of its grammar: more than a head needs, and few enough that no text costs the parser long. */
 const MAX_TOKENS = 4_000;
 /** Values in all, each alias counted with all that it stands for. */
 const MAX_VALUES = 2_000;

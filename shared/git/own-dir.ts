@@ -70,7 +70,7 @@ const RAW_CONFIG = `[core]
  * @throws Error if the repository can't hold them.
  */
 export async function makeOwnDir({ gitDir, commonDir }: Repository, dir: string): Promise<void> {
-  // Whoever made the repository must not have objects and refs written elsewhere.
+  // The maker of the repository must not have objects and refs written elsewhere.
   for (const name of ["objects", "refs", "refs/threadmux"]) {
     const found = await lstat(join(commonDir, name)).catch(() => undefined);
     if (found ? !found.isDirectory() : name === "objects")

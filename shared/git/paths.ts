@@ -21,7 +21,7 @@ export function byteOf(text: string): BytePath {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** Of a list that git ended with NULs. */
+/** Splits a list whose entries git ended with NULs. */
 export function splitList(list: Buffer): BytePath[] {
   return list.toString("latin1").split("\0").slice(0, -1);
 }

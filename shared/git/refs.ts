@@ -15,7 +15,7 @@ export interface KeptTurn {
 
 const SIDES = ["before", "after", "end"] as const;
 
-/** So many turns of a thread are kept; older ones are forgotten. */
+/** How many turns of a thread are kept; older ones are forgotten. */
 export const MAX_KEPT_TURNS = 50;
 
 export async function keepTurn(

@@ -6,9 +6,9 @@ import { openRegularFile } from "../regular-file.ts";
 export interface Repository {
   /** The directory where its files are. */
   path: string;
-  /** Of this worktree: HEAD and index. */
+  /** The folder of this worktree: HEAD and index. */
   gitDir: string;
-  /** Of all its worktrees: objects and refs. */
+  /** The folder of all its worktrees: objects and refs. */
   commonDir: string;
   /** The text of HEAD. */
   head: string;

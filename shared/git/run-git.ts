@@ -44,8 +44,8 @@ const MAX_WORDS = 300;
 /** After so long it is looked for what holds git. */
 const LOOK_MS = 2_000;
 /**
- * Of git's own memory. It reads a `.gitignore` of any size whole, and what it packs; files that it maps to read them,
- * such as packs, do not count.
+ * The most of git's own memory. It reads a `.gitignore` of any size whole, and the files that it packs. Files that it
+ * maps to read them, such as packs, do not count.
  */
 const MAX_MEMORY_KB = 1024 * 1024;
 const BOUNDED = `ulimit -d ${MAX_MEMORY_KB} 2>/dev/null; exec git "$@"`;

@@ -13,7 +13,7 @@ import { GitError, type GitPlace, runGit } from "./run-git.ts";
 
 /** A larger file is in no state. */
 export const MAX_FILE_BYTES = 32 * 1024 * 1024;
-/** Of what is new or changed since the last state. */
+/** The most files that are new or changed since the last state. */
 const MAX_NEW_FILES = 50_000;
 const MAX_NEW_BYTES = 512 * 1024 * 1024;
 
@@ -44,7 +44,7 @@ export interface Version {
 }
 
 const MAX_LEFT_OUT = 20;
-/** So many new files at once are written into one pack: a file of git's for each takes most of the time. */
+/** From this many new files on they are written into one pack: a file of git's for each takes most of the time. */
 const MANY_FILES = 200;
 /** What is larger than this goes into the pack of the call. */
 const ONE_PACK = ["core.bigFileThreshold=1", "pack.compression=1"];
@@ -54,7 +54,7 @@ export class WorkTree {
   readonly place: GitPlace;
   /** Files that are in the repository though they are ignored: they may go, and come again. */
   #forced: BytePath[] | undefined;
-  /** Of git. */
+  /** The version of git. */
   #version: string | undefined;
 
   private constructor(repository: Repository, place: GitPlace) {
@@ -228,7 +228,7 @@ export class WorkTree {
     return this.#listIndex(["--ignored", "--exclude-standard"]);
   }
 
-  /** Of the repository's own index. */
+  /** Lists files of the repository's own index. */
   async #listIndex(which: readonly string[]): Promise<BytePath[]> {
     const { gitDir } = this.repository;
     const indexFile = join(gitDir, "index");

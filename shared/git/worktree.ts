@@ -15,7 +15,7 @@ const CHECKOUT_MS = 10 * 60_000;
 const MAX_NAMED = 20;
 
 export interface NewWorktree {
-  /** Of the repository: where its files are. */
+  /** The folder in which the repository's files are. */
   root: string;
   /** Where the worktree's files are to be. */
   path: string;
@@ -150,7 +150,7 @@ export async function removeWorktree(
 }
 
 /**
- * Whoever works there can write what the worktree's `.git` names: it may be the repository itself, or what git keeps
+ * An agent that works there can write what the worktree's `.git` names: it may be the repository itself, or what git keeps
  * of another worktree. What git keeps of this one names it.
  */
 export async function refuseForeign(path: string, { gitDir, commonDir }: Repository): Promise<void> {
@@ -210,7 +210,7 @@ async function refuseTaken(place: GitPlace, branch: string, commit: string): Pro
   return false;
 }
 
-/** Whoever made the repository must not have what is written there written elsewhere. */
+/** The maker of the repository must not have what is written there written elsewhere. */
 async function refuseStrange(...folders: string[]): Promise<void> {
   for (const folder of folders) {
     const found = await lstat(folder).catch(() => undefined);

@@ -18,9 +18,9 @@ export const eventWhenSchema = lazy(() =>
   z.strictObject({
     type: z.literal("event"),
     events: z.array(type).min(1, "must name an event").max(20, "must be at most 20"),
-    /** Of this thread alone. */
+    /** Only events of this thread. */
     threadId: anyThreadNameSchema.optional(),
-    /** Of agents that have this tag. */
+    /** Only events of agents that have this tag. */
     tag: z.string().min(1, "must not be empty").max(50, "must be at most 50 characters").optional(),
     /** It counts if all of them hold for the event's own fields. */
     filter: z.array(hookConditionSchema).max(20, "must be at most 20").optional(),

@@ -50,7 +50,7 @@ const agent = lazy(() =>
       engine: z.enum(ENGINE_NAMES).optional(),
       /** `reviewer`, or `project:reviewer` or `user:reviewer` if both have one. */
       directive: z.string().min(1).max(80).optional(),
-      /** Of the directive. */
+      /** The values of the directive's inputs. */
       inputs: inputValuesSchema.optional(),
     })
     .partial()
@@ -97,7 +97,7 @@ export const jobLimitsSchema = z.strictObject({
   calls: whole.nullable().default(40),
   seconds: whole.nullable().default(600),
   spendUsd: dollars.nullable().default(1),
-  /** Of all runs that are due on one local day of the machine. */
+  /** The most that all runs cost that are due on one local day of the machine. */
   spendUsdPerDay: dollars.nullable().default(5),
 });
 export type JobLimits = z.output<typeof jobLimitsSchema>;
@@ -114,11 +114,11 @@ const settings = {
    * less than half a period and at most two hours, else not at all.
    */
   missed: z.enum(["once", "skip", "ask"], "must be once, skip or ask").optional(),
-  /** Of an input: not while its thread has a turn. */
+  /** For an input: not while its thread has a turn. */
   idleOnly: z.boolean("must be true or false").default(false),
   limits: jobLimitsSchema.prefault({}),
   /**
-   * Of an agent or an input: a shell command that is run before it, in its directory. If it prints nothing, there is
+   * For an agent or an input: a shell command that is run before it, in its directory. If it prints nothing, there is
    * nothing to do; what it prints goes in, each line marked as text from outside.
    */
   check: text.optional(),
@@ -196,11 +196,11 @@ export const jobRunSchema = z.object({
   threadId: knownThreadId.nullable(),
   /** Null if nothing is known of it. */
   costUsd: z.number().nullable(),
-  /** So many due instants before this one were missed. */
+  /** How many due instants before this one were missed. */
   missed: z.int(),
   /** The report of its agent; null if there is none. */
   report: z.object({ ok: z.boolean(), text: z.string() }).nullable(),
-  /** Of a command: what it printed, its end. */
+  /** The end of what a command printed. */
   output: z.string().nullable(),
 });
 export type JobRun = z.output<typeof jobRunSchema>;
@@ -215,7 +215,7 @@ export const jobSchema = lazy(() =>
     /** The next three; none of a job that is not active, or that no clock starts. */
     next: z.array(instant),
     lastRun: jobRunSchema.nullable(),
-    /** Of the runs that were due today, on the machine's local day. */
+    /** The cost of the runs that were due today, on the machine's local day. */
     spentTodayUsd: z.number(),
   }),
 );

@@ -9,7 +9,7 @@ export const MIN_PERIOD_SECONDS = 60;
 const MAX_PERIOD_SECONDS = 366 * 86_400;
 const MAX_TEXT = 200;
 
-/** Of the IANA's database, such as `Europe/Berlin`. */
+/** A name of the IANA's database, such as `Europe/Berlin`. */
 const zone = z.string().max(64, "must be the name of a time zone, such as Europe/Berlin");
 const text = z.string().max(MAX_TEXT, `must be at most ${MAX_TEXT} characters`);
 
@@ -34,7 +34,7 @@ export const whenSchema = lazy(() =>
   z.discriminatedUnion("type", [at, every, cron, webhookSchema, eventWhenSchema()]),
 );
 export type When = z.output<ReturnType<typeof whenSchema>>;
-/** Of a clock job. */
+/** When a clock job is due. */
 export type ClockWhen = Exclude<When, { type: "webhook" | "event" }>;
 
 /** What a caller sends: without a zone, the sidecar's machine's. */

@@ -17,13 +17,13 @@ export interface Box {
   stateDir: string;
   /** In the state folder, for this box alone: what is seen in place of the state folder. */
   room: string;
-  /** Of the state folder: what may be read. */
+  /** The parts of the state folder that may be read. */
   shown: readonly { path: string; isFolder: boolean; isWritable?: boolean }[];
   /** Elsewhere. */
   hidden: readonly SecretPlace[];
   /** A real path: the program begins there, or not at all if it has become another one. */
   dir: string;
-  /** Of the mode `workspace`, in place of `stateDir`, `shown` and `hidden`. `bwrap` alone can make it. */
+  /** For the mode `workspace`, in place of `stateDir`, `shown` and `hidden`. `bwrap` alone can make it. */
   only?: { mounts: readonly Mount[]; folders: readonly SameFolder[] };
 }
 
@@ -43,7 +43,7 @@ const UNSHARE = `mount -n -a -T "$1" || exit ${BOX_FAILED}; shift; u=$1 g=$2; sh
 /** As process 1 it ends the namespace with the program, and takes up what that leaves behind. */
 const BWRAP = `${ENTER}; "$@"; exit $?`;
 
-/** Of root's: without the others it can neither mount nor look into other processes. */
+/** The capabilities that root keeps: without the others it can neither mount nor look into other processes. */
 const ROOT_KEEPS = [
   "CHOWN",
   "DAC_OVERRIDE",

@@ -27,9 +27,9 @@ export const networkSetting = z
 const sandboxSchema = z.object({
   mode: z.enum(["state", "secrets", "workspace"]),
   form: z.enum(SANDBOX_FORMS),
-  /** Of `workspace`: a real path. */
+  /** For `workspace`: a real path. */
   reposDir: z.string().default(""),
-  /** Of `workspace`: paths that a person has named. */
+  /** For `workspace`: paths that a person has named. */
   reads: z.array(z.string()).default([]),
   writes: z.array(z.string()).default([]),
   /** Of `workspace`: `off` if the commands of our own engine are to reach no network. */

@@ -1,5 +1,5 @@
 /**
- * Of the mode `workspace`: what is seen of the disk. All of it is read-only; over that lie empty places, the thread's
+ * The mounts of the mode `workspace`. All of the disk is read-only; over that lie empty places, the thread's
  * own places, and what is shown in those. Pure but for {@link makePlaces}.
  */
 import { closeSync, lstatSync, mkdirSync, openSync } from "node:fs";

@@ -35,7 +35,7 @@ import type { Starter } from "./starter.ts";
 import { refuseInitialMessages, refuseUnsupported } from "./support.ts";
 import type { Worktrees } from "./worktrees.ts";
 
-/** So many runners in a row may end without a word; then a person has to say *Go on*. */
+/** How many runners in a row may end without a word before a person has to say *Go on*. */
 const MAX_STARTS_IN_VAIN = 3;
 
 export interface AgentKindOptions {

@@ -105,7 +105,7 @@ export class AgentThread {
     );
   }
 
-  /** Of those unread, the ones that a person is to let in. */
+  /** How many of the unread messages a person has to let in. */
   get unreadHeld(): number {
     return this.#unread().filter((line) => line.op === "message" && line.held !== undefined).length;
   }

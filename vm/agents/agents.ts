@@ -51,7 +51,7 @@ export interface AgentsOptions {
   starter: Starter;
   worktrees: Worktrees;
   queue: KeyedQueue;
-  /** Of all agents. */
+  /** The settings of all agents. */
   settings: { allowBypass?: boolean };
   /** For git. */
   threadEnv: Record<string, string>;
@@ -293,7 +293,7 @@ export class Agents {
     const { store, queue, kind, folders, now } = this.#options;
     const answered = store.asks.find(threadId, requestId)?.ask;
     if (!answered || !isForAll(answered)) return;
-    // Whoever stops one thread at the day's limit does not stop the others.
+    // A person who stops one thread at the day's limit does not stop the others.
     if ("optionId" in answer && answer.optionId === STOP_OPTION) return;
     const isAlike = (ask: AskReply) => isForAll(ask) && callKeyOf(ask) === callKeyOf(answered);
     for (const ask of store.asks.listOpen().filter(isAlike)) {

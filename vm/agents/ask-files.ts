@@ -35,7 +35,7 @@ const responseSchema = lazy(() =>
     approved: z.boolean(),
     /** With a refusal: why, for the agent. */
     message: z.string().max(4_000).optional(),
-    /** Of a question: the answers by question. */
+    /** The answers to questions, by question. */
     content: z.record(z.string(), z.string().max(4_000)).optional(),
     /** The request's `hash`: the answer counts for nothing else. */
     hash: z.string().optional(),
@@ -58,7 +58,7 @@ export interface AskFilesOptions {
 
 export class AskFiles {
   readonly #options: AskFilesOptions;
-  /** By thread: the names of the files that lie there, without their ends. */
+  /** The names of the files that lie there for each thread, without their ends. */
   readonly #written = new Map<ThreadId, Set<string>>();
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;

@@ -10,7 +10,7 @@ import { inWorkTree } from "./work-tree.ts";
 
 /** A turn or an undo that changed files, or the turn that runs. */
 export interface FilesTurn {
-  /** Of an undo: its own id. */
+  /** The turn's id; for an undo its own id. */
   turnId: string;
   /** The events with which it began, and with which its last call ended: after that it changed nothing. */
   start: number;

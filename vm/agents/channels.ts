@@ -26,7 +26,7 @@ export interface ChannelsOptions {
   /** A real path. */
   reposDir: string;
   userSpace: Pick<UserSpace, "root">;
-  /** Of the sidecar's agents. */
+  /** The settings of the sidecar's agents. */
   settings: LaunchOptions;
   directives: Pick<Directives, "list">;
   people: Pick<People, "judge">;
@@ -190,7 +190,7 @@ export class Channels {
     const voice = mode === "main" ? { voice: "message" } : {};
     const agent = agentConfigSchema.parse({ ...chosenOf({ model, permissionMode }), ...voice, limits });
     const chosen = engine === null ? {} : { engine: agentConfigSchema.shape.engine.parse(engine) };
-    // Of the engine alone it is asked, so it does not matter where its program lies.
+    // Only the engine is asked for, so it does not matter where its program lies.
     refuseUnsupported(agent, chooseLaunch(chosen, settings, "").engine, settings, "");
   }
 }

@@ -24,7 +24,7 @@ import { findUndo, hasTurn, transcriptSize } from "./transcript.ts";
 
 /** A runner that puts very many files back. What it has not put back by then, the next *Undo* does. */
 const UNDO_TIMEOUT_MS = 120_000;
-/** Whoever asked waits so long to hear what came of it. */
+/** How long a caller waits to hear what came of the wish. */
 const PATIENCE_MS = 15_000;
 
 export interface EndedThreadsOptions {

@@ -11,7 +11,7 @@ const noteSchema = z.object({ holds: z.array(z.string()) });
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Of an agent that has a turn; null if it holds none.
+ * Reads the files that an agent with a turn holds; null if it holds none.
  * @param board where the runners' notes are
  * @param dirOf where the agent works; asked only if it holds something
  */

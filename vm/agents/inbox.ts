@@ -28,7 +28,7 @@ export interface FoundMessage {
 
 /** What tells one event of a type from another. */
 export type NotedField = "callId" | "fileId" | "messageId" | "noteId" | "threadId" | "title";
-/** Of events that the sidecar knows of. */
+/** The types of events that the sidecar writes itself. */
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
 
 export interface ToldChildren {

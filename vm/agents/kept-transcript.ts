@@ -17,7 +17,7 @@ export interface KeptPart {
   start: number;
   offset: number;
   more: boolean;
-  /** Of all that is stored. */
+  /** The end of all that is stored. */
   end: number;
 }
 

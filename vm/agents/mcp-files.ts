@@ -27,7 +27,7 @@ const fileSchema = z.object({
 export class McpFiles {
   readonly #store: Store;
   readonly #folders: AgentFolders;
-  /** Of the sidecar, once it listens. */
+  /** The sidecar's address, once it listens. */
   #url: string | undefined;
 
   constructor(store: Store, folders: AgentFolders) {

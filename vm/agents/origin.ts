@@ -29,7 +29,7 @@ const SLICE_BYTES = 64 * 1024;
 interface Place {
   file: "origin" | "transcript";
   bytes: number;
-  /** So many of the named files belong to what lies before it. */
+  /** How many of the named files belong to the part before it. */
   named: number;
 }
 

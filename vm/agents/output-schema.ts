@@ -7,7 +7,7 @@ import { formatCount } from "../../shared/format-count.ts";
 /** Linux takes at most 128 KiB as one argument. */
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
-/** Of a thousand a check took up to a second to make, on a busy machine. */
+/** A check of a thousand parts took up to a second to make on a busy machine. */
 const MAX_PARTS = 250;
 const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
 

@@ -25,7 +25,7 @@ export class Projection {
   readonly #calls = new Map<string, Calls>();
   /** Threads whose rows were looked at: what this process writes is right. */
   readonly #fitting = new Set<string>();
-  /** Of threads whose rows are being made anew. */
+  /** The asks of threads whose rows are being made anew. */
   readonly #anew = new Map<string, AsksAnew>();
 
   readonly #onEvent: OnEvent;

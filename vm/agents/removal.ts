@@ -18,7 +18,7 @@ const MAX_TRIED_MS = 7 * 24 * 3_600_000;
 
 export interface RemovalOptions {
   folders: AgentFolders;
-  /** Of the threads. */
+  /** The threads' queue. */
   queue: KeyedQueue;
   /** For git. */
   threadEnv: Record<string, string>;

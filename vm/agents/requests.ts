@@ -62,7 +62,7 @@ export function threadConfig(
 }
 
 interface Beginning {
-  /** Of a conversation that was held elsewhere. */
+  /** The messages of a conversation that was held elsewhere. */
   initialMessages?: readonly InitialMessage[] | undefined;
   /** What of the thread's directive is not honoured. */
   notes?: readonly string[];
@@ -91,7 +91,7 @@ export function messageLine(
     plain?: boolean | undefined;
     /** Attachments. */
     files?: readonly Block[];
-    /** Of a child's first one. */
+    /** How many agents a child's first message has come through. */
     hops?: number | undefined;
     /** The jobs that led to it. */
     causes?: readonly string[] | undefined;

@@ -9,7 +9,7 @@ import { orderOf, type Waiter, waitTitle } from "../../shared/agent/place-order.
 import { isQueued } from "../../shared/agent/waits.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 
-/** Of a thread that waits for a place without a runner. */
+/** The wait of a thread without a runner for a place. */
 export interface Wait {
   person: string;
   sinceMs: number;
@@ -33,7 +33,7 @@ interface Held {
 }
 
 export interface RunnerQueueOptions {
-  /** So many who wait for a place keep their runner. */
+  /** How many of those that wait for a place keep their runner. */
   ready: number;
   findAwake: () => readonly Awake[];
   /** The thread's runner may be started now. */
@@ -43,7 +43,7 @@ export interface RunnerQueueOptions {
   now: () => number;
 }
 
-/** So many start at once. */
+/** How many runners start at once. */
 const MAX_STARTING = 4;
 /** A runner that has written nothing for so long has come up with nothing to write, or will not come up. */
 const START_MS = 5_000;

@@ -43,7 +43,7 @@ export interface RunnersOptions {
   /** The runner's program with its arguments, but for the folder. */
   runner: readonly string[];
   threadEnv: Record<string, string>;
-  /** So many have a turn at once. */
+  /** How many agents have a turn at once. */
   maxAgents: number;
   /** Undefined: nobody limits it. */
   spendLimitUsdPerDay: number | undefined;

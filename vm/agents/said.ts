@@ -4,7 +4,7 @@ import { findEvent } from "../../shared/agent/find-event.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { KeptPart } from "./kept-transcript.ts";
 
-/** Of a transcript. */
+/** How much of a transcript is read at once. */
 const READ_BYTES = 256 * 1024;
 
 export interface SaidReader {

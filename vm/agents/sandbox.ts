@@ -12,7 +12,7 @@ import { withoutNetwork } from "../../shared/sandbox/no-network.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
 
 const PROBE_MS = 10_000;
-/** Of the state folder. */
+/** The file of the state folder that a probe looks for. */
 const PROBE = "sandbox-probe";
 const MAX_WORDS = 200;
 
@@ -31,7 +31,7 @@ export interface FoundSandbox {
   health: SandboxHealth;
 }
 
-/** Of the mode `workspace`. */
+/** The settings of the mode `workspace`. */
 export interface WorkspaceSettings {
   /** A real path. */
   reposDir: string;

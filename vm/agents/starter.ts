@@ -19,7 +19,7 @@ export interface StarterOptions {
   agents: AgentThreads;
   runners: Runners;
   wakeUps: WakeUps;
-  /** So many have a turn at once, and as many wait with a runner. */
+  /** How many agents have a turn at once; as many wait with a runner. */
   maxAgents: number;
   /** The thread has moved up in the queue. */
   onChange: (threadId: ThreadId) => void;
@@ -57,7 +57,7 @@ export class Starter {
     this.#queue.close();
   }
 
-  /** So many runners are being started that a new one has to wait. */
+  /** Whether so many runners are being started that a new one has to wait. */
   get isCrowded(): boolean {
     return this.#queue.isCrowded;
   }
@@ -81,7 +81,7 @@ export class Starter {
   liveOf(threadId: ThreadId, live: Live | null): Live | null {
     const { title, sinceMs } = this.#queue.find(threadId) ?? {};
     if (title === undefined || !live?.step) return live;
-    // Whoever waits for another moment's news hears of it.
+    // A caller that waits for another moment's news hears of it.
     const movedAt = new Date(sinceMs ?? 0).toISOString();
     const updatedAt = movedAt > live.updatedAt ? movedAt : live.updatedAt;
     return { ...live, step: { ...live.step, title }, updatedAt };

@@ -43,7 +43,7 @@ export class ThreadDetails {
     };
   }
 
-  /** Of a thread that was removed the id is known all the same. */
+  /** Finds the first thread of its family; the id of a removed thread is known all the same. */
   #rootOf(threadId: ThreadId): ThreadId {
     const seen = new Set([threadId]);
     for (let id = threadId; seen.size <= MAX_ANCESTORS; ) {

@@ -33,14 +33,14 @@ export interface DirectivesOptions {
   stateDir: string;
   /** The environment of programs in threads: it names the person's home. */
   threadEnv: Record<string, string>;
-  /** Of threads for which nobody names one. */
+  /** The engine of threads for which nobody names one. */
   engine: EngineName;
 }
 
 type Asked = z.output<typeof createRequestSchema>;
 
 interface AskedChild {
-  /** Of its directory. */
+  /** The path of its directory. */
   path: string;
   agent: AgentConfig;
   prompt: string;

@@ -107,7 +107,7 @@ export function mergeForChild(
   };
 }
 
-/** Of each limit the lower one. */
+/** Takes the lower one of each limit. */
 export function tighterLimits(one: Limits, other: Readonly<Partial<Record<string, number>>>): Limits {
   const limits: Partial<Record<LimitName, number>> = {};
   for (const name of LIMIT_NAMES) {

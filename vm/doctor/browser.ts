@@ -12,7 +12,7 @@ export function browserLooks(
 ): Look[] {
   const run = (): string | Finding[] => {
     const program = findChromium(browser.program, threadEnv["PATH"] ?? "");
-    // Whoever opens no browser needs none.
+    // A sidecar that opens no browser needs no Chromium.
     if (program === undefined)
       return [note("browser", `${whyNoChromium(browser.program)}: /browser opens no page`, MEND)];
     if (!isRoot && browser.isSandboxed) return program;

@@ -9,7 +9,7 @@ import { FolderWatch } from "../streams/folder-watch.ts";
 export interface Surroundings {
   nodeVersion: string;
   now: () => number;
-  /** Of the user that looks. */
+  /** Whether the user that looks is root. */
   isRoot: boolean;
   /** When the program that runs was built. */
   builtAt: number;

@@ -14,7 +14,7 @@ import { type Turn, Turns } from "./turns.ts";
 
 /** What is given to a reader at once, and one event more. */
 const SLICE_BYTES = 64 * 1024;
-/** So many new rows are read in one go: some milliseconds' work. */
+/** How many new rows are read in one go: some milliseconds' work. */
 const SLICE_ROWS = 500;
 const PAGES_BYTES = 8 * 1024 * 1024;
 const TAIL_BYTES = 2 * 1024 * 1024;

@@ -12,7 +12,7 @@ interface Page {
   readonly end: number;
   /** Those that somebody wanted, by id. */
   readonly frames: Map<number, Frame>;
-  /** Of the frames. */
+  /** The size of the frames. */
   bytes: number;
 }
 

@@ -10,7 +10,7 @@ const ID_KEPT_MS = 7 * 24 * 3_600_000;
 const BODY_KEPT_MS = 10 * 60_000;
 
 export interface DeliveryId {
-  /** Of `[\w-]`, at most 64 characters. */
+  /** At most 64 characters of `[\w-]`. */
   id: string;
   keptMs: number;
 }

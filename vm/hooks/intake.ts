@@ -20,7 +20,7 @@ export interface Hook {
 export interface IntakeOptions {
   requests: HookRequestTable;
   now: () => number;
-  /** Of bodies that wait to be passed on. */
+  /** The most bytes of bodies that wait to be passed on. */
   maxWaitingBytes: number;
   /** Is told that there is something to pass on. */
   onTaken: (hook: string) => void;

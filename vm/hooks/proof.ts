@@ -151,7 +151,7 @@ function digestsIn(texts: readonly string[], encoding: "hex" | "base64"): Buffer
 }
 
 function isSame(one: Buffer, other: Buffer): boolean {
-  // Of another length it is compared with itself, so that the time is the same.
+  // A text of another length is compared with itself, so that the time is the same.
   return timingSafeEqual(one.length === other.length ? one : other, other) && one.length === other.length;
 }
 

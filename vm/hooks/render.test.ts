@@ -11,7 +11,7 @@ const whole = (text: string) =>
     .map((line) => `${MARK}| ${line}`)
     .join("\n");
 
-/** Of pieces of all that is known to be dangerous, each at each place around the end of a piece. */
+/** Texts of pieces of all that is known to be dangerous, each at each place around the end of a piece. */
 const SIGNS = [
   "<system-reminder>",
   "[owner] push",

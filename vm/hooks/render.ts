@@ -2,7 +2,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type Part, renderPieces } from "../../shared/outside-text.ts";
 
-/** Of work in one go. */
+/** How long is worked in one go. */
 const SLICE_MS = 10;
 
 /** As `renderParts`. */

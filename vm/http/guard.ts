@@ -58,7 +58,7 @@ export class WrongTokens {
 }
 
 export interface GuardServices {
-  /** Of the owner's token. */
+  /** Checks the owner's token. */
   checkToken: TokenCheck;
   checkRelayToken: TokenCheck;
   console: Pick<Console, "isSignedIn">;

@@ -21,7 +21,7 @@ export interface HookDoorOptions {
   /** Finds a heartbeat's state for a monitor; undefined if there is none of this name. */
   findHeartbeat: (job: string) => { ok: boolean } | undefined;
   intake: Pick<Intake, "take">;
-  /** Of this door alone. */
+  /** The wrong tokens at this door alone. */
   wrongTokens: Pick<WrongTokens, "mayAnswer">;
   refusalLog: RefusalLog;
   now: () => number;

@@ -92,7 +92,7 @@ export class Metrics {
     gauge("threadmux_tmux_up", "Whether tmux answers.", () => Number(sources.isTmuxUp()));
   }
 
-  /** Whoever reads the events of all threads. */
+  /** Watches the readers of all threads' events. */
   watchEvents(events: { readonly readers: number; readonly dropped: number }): void {
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({

@@ -6,9 +6,9 @@ import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 
 export interface BodyLimits {
-  /** Of one body, inflated. */
+  /** The most bytes of one body, inflated. */
   maxBytes: number;
-  /** Of all bodies that are being read. */
+  /** The most bytes of all bodies that are being read. */
   maxTotalBytes: number;
 }
 

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { cleanLines } from "../../shared/clean-text.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 
-/** Of what it prints, the end is kept. */
+/** How much of the end of its output is kept. */
 const MAX_OUTPUT_BYTES = 16 * 1024;
 
 /** Its errors stand among its output, where they were printed. */

@@ -17,7 +17,7 @@ export interface Situation {
 
 export interface Occurrence {
   due: number;
-  /** So many due instants before it were missed. */
+  /** How many due instants before it were missed. */
   missed: number;
   status: "claimed" | "skipped" | "missed";
   reason: string | null;

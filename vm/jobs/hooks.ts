@@ -16,7 +16,7 @@ export interface HooksOptions {
   secrets: HookSecrets;
   /** The hook's door listens. */
   isOpen: boolean;
-  /** Of agents whose job names none. */
+  /** The engine of agents whose job names none. */
   engine: EngineName;
   /** There is an engine that can read. */
   hasReader: boolean;

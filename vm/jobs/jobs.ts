@@ -33,7 +33,7 @@ const SHOWN = 3;
 /** Twice as long as the scheduler sleeps at most. */
 const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
 const MAX_OVERDUE_NAMED = 10;
-/** Of one person; `MAX_JOBS` is for all together. */
+/** The most jobs of one person; `MAX_JOBS` is for all together. */
 const MAX_OF_ONE = 100;
 
 export interface JobsOptions {

@@ -9,7 +9,7 @@ import { outcomeOfAgent } from "./outcome.ts";
 const LOOK_EVERY_MS = 10 * 60_000;
 /** After its run. */
 const KEPT_MS = 24 * 3_600_000;
-/** Of each job, whatever their age. */
+/** How many threads of each job stay, whatever their age. */
 const KEPT_THREADS = 20;
 /** Ended at one look: each end takes tmux a while. */
 const ENDED_AT_ONCE = 20;

@@ -2,12 +2,12 @@
 import { hash } from "node:crypto";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 
-/** Of a due instant. Two of one job lie a minute apart at least. */
+/** The name of the run of a due instant. Two instants of one job lie a minute apart at least. */
 export function runName(job: string, dueMs: number): string {
   return `${job}-${Math.floor(dueMs / 1_000)}`;
 }
 
-/** Of the n-th run by hand. */
+/** The name of the n-th run by hand. */
 export function handRunName(job: string, madeAt: number, count: number): string {
   return `${job}-${Math.floor(madeAt / 1_000)}-h${count}`;
 }
@@ -17,7 +17,7 @@ export function threadOf(name: string): ThreadId {
   return knownThreadId.parse(name);
 }
 
-/** Of what a request, or an event, brought: by the first one's id. */
+/** The name of a run that requests or events brought, by the first one's id. */
 export function broughtRunName(job: string, deliveryId: string): string {
   return `${job}-w${hash("sha256", deliveryId, "hex").slice(0, 16)}`;
 }

@@ -26,7 +26,7 @@ import type { Begun, Targets } from "./targets.ts";
 /** Starts at once: after a start of the sidecar they come one by one. */
 const MAX_STARTS = 2;
 const MAX_COMMANDS = 2;
-/** So long a run that can't begin for now is tried again, at each look. */
+/** How long a run that can't begin for now is tried again, at each look. */
 const PATIENCE_MS = 10 * 60_000;
 /** How long after a full disk the outcome of a run is stored again, in milliseconds. */
 const STORE_AGAIN_MS = 5_000;

@@ -7,7 +7,7 @@ import { findZone, wallOf, wallText } from "./zone.ts";
 
 const MINUTE_MS = 60_000;
 const MAX_MS = 10 * 366 * 86_400_000;
-/** So many instants are gone through, one by one, before the search jumps. */
+/** How many instants are gone through, one by one, before the search jumps. */
 const MAX_STEPS = 100;
 
 /** A job as the calculator sees it. */

@@ -67,7 +67,7 @@ export type Begun = { threadId: ThreadId } | Outcome;
 interface Start {
   row: JobRow;
   run: JobRunRow;
-  /** Of the job's cap for the day. */
+  /** How much of the job's cap for the day is left. */
   leftUsd: number;
   signal: AbortSignal;
 }

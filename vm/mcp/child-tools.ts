@@ -29,7 +29,7 @@ import type { Tool, ToolCall } from "./tool.ts";
 
 /** Whatever is told of changes. */
 const LOOK_MS = 10_000;
-/** Of one call: below what an engine waits for an answer. */
+/** The longest wait of one call, shorter than an engine waits for an answer. */
 const MAX_WAIT_SECONDS = 23 * 3_600;
 /** An agent that hears a channel is deaf meanwhile. */
 const MAX_SECONDS_OF_HEARERS = 20;
@@ -98,7 +98,7 @@ export interface ChildToolsOptions {
 
 export function childTools(options: ChildToolsOptions): Tool[] {
   const { threads, children, homes, rooms, kill, childEnds } = options;
-  // Of a name that fits several nothing is told: they may be others'.
+  // Nothing is told of a name that fits several threads: they may be others'.
   const idOf = (name: string) => {
     const found = homes.find(name);
     if (found === undefined) throw new AppError("not_found", `You have no child ${JSON.stringify(name)}.`);

@@ -154,7 +154,7 @@ export class Messages {
     const told = { type: "message_sent" as const, messageId, threadId: to, text };
     await agents
       .noteSent(from, { ...told, ...(toNumber !== undefined && { number: toNumber }), ...(held && { held }) })
-      // Whoever wrote it was ended meanwhile: what was written counts.
+      // The thread that wrote it was ended meanwhile; its message counts all the same.
       .catch((error: unknown) => log.warn({ threadId: from, err: error }, "a message's writer is over"));
   }
 }

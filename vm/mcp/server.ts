@@ -15,7 +15,7 @@ import type { Tool, ToolAnswer } from "./tool.ts";
 
 /** It is written into transcripts. */
 const MAX_CALL_ID = 200;
-/** Of one thread at once: each may read or wait. One request may hold thousands. */
+/** How many calls of one thread may be under way: each may read or wait, and one request may hold thousands. */
 const MAX_CALLS = 50;
 
 export interface McpRequest {

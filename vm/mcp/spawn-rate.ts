@@ -7,9 +7,9 @@ import type { ThreadId } from "../../shared/ids.ts";
 
 const HOUR_MS = 3_600_000;
 const PERIOD_MS = 24 * HOUR_MS;
-/** Of one thread. */
+/** How many children of one thread. */
 const MAX_OF_ONE = 50;
-/** Of a thread that nobody spawned, and of all below it. */
+/** How many children of a thread that nobody spawned, and of all below it. */
 const MAX_OF_FAMILY = 100;
 
 /** A child as the sidecar knows it, whether it goes on or not. */
@@ -37,7 +37,7 @@ export function refuseTooMany(family: readonly Spawned[], parentId: ThreadId, no
 function check(children: readonly Spawned[], max: number, who: string, now: number): void {
   if (children.length < max) return;
   const times = children.map(({ createdAt }) => createdAt).sort((a, b) => a - b);
-  // So many have to grow old that one more is below the limit.
+  // One more is below the limit once this many have grown old.
   const freeAt = (times[children.length - max] ?? now) + PERIOD_MS;
   const hours = Math.max(1, Math.ceil((freeAt - now) / HOUR_MS));
   throw new AppError(

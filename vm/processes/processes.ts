@@ -17,7 +17,7 @@ export function identity(process: Process): string {
   return `${process.pid}:${process.startedAt}`;
 }
 
-/** So many looks at the newest process follow each list. */
+/** How many looks at the newest process follow each list. */
 const NEWEST_LOOKS = 8;
 
 /**

@@ -13,7 +13,7 @@ export class RoomSaid implements SaidFace {
     this.#store = store;
   }
 
-  /** Whoever has left reads no more. */
+  /** Whether the reader is a member; one that has left reads no more. */
   isOpenTo(roomId: ThreadId, readerId: ThreadId): boolean {
     return this.#store.rooms.findRoomOf(readerId) === roomId;
   }

@@ -81,7 +81,7 @@ export class AskTable {
     this.#tell();
   }
 
-  /** Of all asks of a thread, whatever their state. */
+  /** The ids of all asks of a thread, whatever their state. */
   listIds(threadId: ThreadId): string[] {
     return this.#listIds.all(threadId).map((row) => idSchema.parse(row).request_id);
   }

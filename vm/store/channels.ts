@@ -94,7 +94,7 @@ export class ChannelTable {
     if (JSON.stringify(this.list()) !== JSON.stringify(before)) this.#onChange();
   }
 
-  /** Of a channel that is not fixed. */
+  /** Writes the settings of a channel that is not fixed. */
   put(channelId: string, { limits, worktree, ...settings }: ChannelSettings): void {
     const values = { ...settings, limits: JSON.stringify(limits), worktree: Number(worktree) };
     this.#put.run({ ...values, id: channelId, isFixed: 0, name: null, problem: null });

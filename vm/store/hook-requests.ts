@@ -15,7 +15,7 @@ export interface NewHookRequest {
   knownUntil: number;
   groupKey: string;
   outcome: HookOutcome;
-  /** Of one that is taken. */
+  /** The body of a request that is taken. */
   body: Buffer | null;
 }
 
@@ -23,7 +23,7 @@ export interface WaitingRequest {
   deliveryId: string;
   receivedAt: number;
   groupKey: string;
-  /** Of its body. */
+  /** The size of its body. */
   bytes: number;
 }
 
@@ -114,7 +114,7 @@ export class HookRequestTable {
     return row === undefined ? undefined : outcomeSchema.parse(row).outcome;
   }
 
-  /** Of a hook those that are not passed on, the oldest first. */
+  /** Lists a hook's requests that are not passed on, the oldest first. */
   listWaiting(hook: string, max: number): WaitingRequest[] {
     return this.#listWaiting.all(hook, max).map((row) => waitingSchema.parse(row));
   }
@@ -137,7 +137,7 @@ export class HookRequestTable {
     }
   }
 
-  /** Of all bodies that wait. */
+  /** The size of all bodies that wait. */
   waitingBytes(): number {
     this.#bytes ??= bytesSchema.parse(this.#waitingBytes.get()).bytes;
     return this.#bytes;

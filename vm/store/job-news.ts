@@ -53,7 +53,7 @@ export class JobNewsTable {
       `DELETE FROM job_news WHERE news_id <= (SELECT news_id FROM job_news ORDER BY news_id DESC LIMIT 1 OFFSET ?)`,
     );
     this.#list = db.prepare("SELECT * FROM job_news ORDER BY news_id DESC LIMIT ?");
-    // Of each channel the oldest first: one in which nothing can be told keeps no other waiting.
+    // Takes the oldest of each channel first: a channel in which nothing can be told keeps no other waiting.
     this.#listUntold = db.prepare(
       `SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY report ORDER BY news_id) AS place
          FROM job_news WHERE is_told = 0) ORDER BY place, news_id LIMIT ?`,

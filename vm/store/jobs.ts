@@ -36,7 +36,7 @@ const rowSchema = z
     nextDue: row.next_due,
     /** From the due instant before to the next one. */
     period: row.period,
-    /** So many runs were begun by hand. */
+    /** How many runs were begun by hand. */
     byHand: row.by_hand,
     /** The thread of a job that has one for all runs. */
     threadId: row.thread_id,

@@ -4,9 +4,9 @@ import { knownDiscordId, type ThreadId } from "../../shared/ids.ts";
 import type { KeptMessage } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
-/** Of a thread; of more, the oldest go. */
+/** The most messages of a thread; if there are more, the oldest go. */
 const MAX_KEPT = 5_000;
-/** So many go at once, so that this is seldom looked at. */
+/** How many go at once, so that this is seldom looked at. */
 const SPARE = 500;
 
 const rowSchema = z

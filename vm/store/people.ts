@@ -153,7 +153,7 @@ export class PeopleTable {
     });
   }
 
-  /** Of somebody to whom the relay's settings give none there. */
+  /** Gives a role to somebody to whom the relay's settings give none there. */
   set({ kind, id, channelId, role }: RoleRequest): void {
     const where = { kind, id, channelId: channelId ?? ALL };
     this.#change(() => {

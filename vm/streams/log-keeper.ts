@@ -24,7 +24,7 @@ export interface LogKeeperOptions {
   tmux: TmuxServer;
   logs: Logs;
   queue: KeyedQueue;
-  /** Of one thread's log on disk. */
+  /** The most that one thread's log takes on disk. */
   logMaxBytes: number;
   /** False if the file system can't give back the start of a file: then the keeper writes the file anew. */
   canPunch?: boolean;

@@ -21,7 +21,7 @@ export function isLarge({ cols, rows }: Size): boolean {
   return cols * rows > SMALL_CELLS;
 }
 
-/** Of a large terminal: no side becomes longer than it was. */
+/** The size at which a large terminal is held: no side becomes longer than it was. */
 export function smallSizeOf({ cols, rows }: Size): Size {
   return { cols: Math.min(cols, SMALL.cols), rows: Math.min(rows, SMALL.rows) };
 }

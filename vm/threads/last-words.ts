@@ -26,7 +26,7 @@ export class LastWordsReader {
     this.#options = options;
   }
 
-  /** Of the newest threads, each with its last lines, the newest line last. */
+  /** Lists the newest threads, each with its last lines, the newest line last. */
   list(): LastWords[] {
     const newest = this.#options.threads
       .list("all")

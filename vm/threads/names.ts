@@ -11,7 +11,7 @@ export function sessionName(threadId: ThreadId): string {
   return `${PREFIX}${threadId}`;
 }
 
-/** Of one of our sessions. */
+/** The thread of one of our sessions. */
 export function threadIdOf(session: string): ThreadId {
   return knownThreadId.parse(session.startsWith(PREFIX) ? session.slice(PREFIX.length) : session);
 }

@@ -20,7 +20,7 @@ export interface RetentionOptions {
   /** Gives back all but the last bytes of a thread's log; the caller holds the thread's queue. */
   shrinkLog: (threadId: ThreadId, keepBytes: number) => Promise<void>;
   logRetentionHours: number;
-  /** Of all threads together: their logs, and what their kinds keep in files. */
+  /** The most that all threads together take: their logs, and what their kinds keep in files. */
   stateMaxBytes: number;
   log: Log;
   now: () => number;

@@ -220,7 +220,7 @@ export class Threads {
   }
 }
 
-/** Of a thread whose kind says nothing else. */
+/** The status of a thread whose kind says nothing else. */
 function ownStatus({ status }: StoredThread): Pick<Thread, "status" | "processRunning"> {
   return { status, processRunning: status === "running" };
 }

@@ -18,7 +18,7 @@ const BUSY_SHARE = 0.1;
  * for 110 ms, and no large one must be blamed for that.
  */
 const LONG_HOLD_MS = 250;
-/** So long it must have been held, by one answer or by one after the other. */
+/** How long it must have been held, by one answer or by one after the other. */
 const ENOUGH_HOLD_MS = 300;
 /**
  * Many small floods hold up an answer too, each for a moment. They print much meanwhile: the dearest costs 0.4 µs a
@@ -30,7 +30,7 @@ const LATELY_MS = 5_000;
 /** So often, and for so long at most, the logs of large terminals are looked at once tmux is held up. */
 const SEARCH_MS = 50;
 const MAX_SEARCH_MS = 2_000;
-/** Of a log's end, to see what a program prints. */
+/** How much of a log's end is read to see what a program prints. */
 const LOOK_BYTES = 4_096;
 /** What is dear is short: so many escapes are in it at the least. */
 const MIN_ESCAPES = LOOK_BYTES / 20;
@@ -116,7 +116,7 @@ export class Watchdog {
     }
   }
 
-  /** Of those that printed lately, one at a time: the one with the most cells to draw for what it prints. */
+  /** Finds, among the threads that printed lately, the one that makes tmux draw the most cells for what it prints. */
   async #findDearest(threads: readonly StoredThread[]): Promise<StoredThread | undefined> {
     const { files, now } = this.#options;
     const { logs } = files;

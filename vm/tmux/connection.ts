@@ -69,7 +69,7 @@ export class TmuxConnection {
     return this.#version;
   }
 
-  /** Of the server that was connected last. */
+  /** The process id of the server that was connected last. */
   get serverPid(): number | undefined {
     return this.#serverPid;
   }

@@ -45,7 +45,7 @@ export class LargeWrites {
     return this.#patience.hold();
   }
 
-  /** So many bytes were written. */
+  /** Notes that `bytes` were written. */
   wrote(bytes: number): void {
     this.#unread = {
       bytes: Math.min(MAX_UNREAD_BYTES, this.#countUnread() + bytes),

@@ -8,7 +8,7 @@ import { hexKeys, isTmuxAtLeast, quoteArg, quoteCommand } from "./protocol.ts";
 
 /** `send-keys` costs tmux some 12 µs a byte, in which it does nothing else; a buffer costs next to nothing. */
 const MAX_KEY_BYTES = 1_000;
-/** Of the files and buffers that hold a long input on its way. */
+/** Begins the names of the files and buffers that hold a long input on its way. */
 const PASTE_PREFIX = "paste-";
 /** A user option of the pane. */
 const INPUT_OPTION = "@threadmux_input";
@@ -65,7 +65,7 @@ export class Typist {
     await this.#paste(paneId, { bytes, after, flags: ["-p"] });
   }
 
-  /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
+  /** Pastes a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
   async #paste(
     paneId: string,
     { bytes, after, flags = [] }: { bytes: Buffer; after: readonly string[]; flags?: readonly string[] },

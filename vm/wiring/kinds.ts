@@ -32,7 +32,7 @@ export interface WiredKinds {
   agentThreads: AgentThreads;
   endedThreads: EndedThreads;
   removal: Removal;
-  /** Of the threads: what happens to one happens in order. */
+  /** The threads' queue: what happens to one thread happens in order. */
   queue: KeyedQueue;
   runners: Runners;
   starter: Starter;

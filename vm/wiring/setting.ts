@@ -10,7 +10,7 @@ export interface Setting {
   config: VmConfig;
   log: Log;
   now: () => number;
-  /** Whoever starts something adds its end here; what was started last ends first. */
+  /** Code that starts something adds its end here; what was started last ends first. */
   releasers: Releasers;
   /** The file of tmux/wrap.sh. */
   wrapper: string;

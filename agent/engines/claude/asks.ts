@@ -124,7 +124,7 @@ function findRule(suggestions: readonly unknown[]): Rule | undefined {
   return isSafe ? rule : undefined;
 }
 
-/** Of a command the prefix or the words that it grants, of other tools the rule as claude writes it. */
+/** Names a command's rule by the prefix or the words that it grants, and another tool's as claude writes it. */
 function ruleName(rule: Rule): string {
   const { toolName, ruleContent } = rule;
   const isCommand = toolName === "Bash" && ruleContent !== undefined;

@@ -117,7 +117,7 @@ const controlResponse = lazy(() =>
 );
 export type ClaudeReply = z.infer<ReturnType<typeof controlResponse>>;
 
-/** Of a limit of the provider's; a value of another shape is no news to us. */
+/** A limit of the provider's; a value of another shape is no news to us. */
 const rateLimit = lazy(() =>
   z.looseObject({ status: str, resetsAt: count.optional() }).optional().catch(undefined),
 );

@@ -91,7 +91,7 @@ function isWithoutOutput({ subtype }: ClaudeResult): boolean {
   return subtype === "error_max_structured_output_retries";
 }
 
-/** Of a thread with a schema. */
+/** The result of a thread with a schema. */
 function outputOf(result: ClaudeResult): Pick<EventOf<"turn_end">, "result" | "output"> {
   const { structured_output } = result;
   return {

@@ -4,7 +4,7 @@
  */
 import type { ClaudeResult } from "./lines.ts";
 
-/** Of `api_error`, at such a limit. */
+/** The code of `api_error` at such a limit. */
 const REACHED = "usage_limit_reached";
 const SENTENCE = /^(You've hit your .{0,80}limit\b|Claude (AI )?usage limit reached\b)/;
 /** No limit is longer than a month: another moment is no moment that we know how to read. */

@@ -8,7 +8,7 @@ const MAX_ERROR_BYTES = 4 * 1024;
 const MAX_ARGUMENT_BYTES = 100 * 1024;
 const PROMPT = "{prompt}";
 const TERMINATE_MS = 2_000;
-/** So long after its end, what it left behind may still hold its output. */
+/** How long after its end the processes that it left may still hold its output. */
 const LINGER_MS = 500;
 
 export interface ProgramEnd {

@@ -14,7 +14,7 @@ export const MODES = [
 export const Mode = z.enum(MODES).transform((mode) => (mode === "manual" ? "default" : mode));
 export type Mode = z.infer<typeof Mode>;
 
-/** Of the last `--settings`: what the stand-in obeys of them. */
+/** The part of the last `--settings` that the stand-in obeys. */
 export const Settings = z.looseObject({
   permissions: z
     .looseObject({

@@ -36,7 +36,7 @@ export class Engine {
   /** The turn that runs. */
   #turn: AbortController | undefined;
   #results = 0;
-  /** Of the conversation. As the real one does, it is saved at an orderly end alone. */
+  /** The cost of the conversation. It is saved at an orderly end alone, as the real program does. */
   #costUsd: number;
   readonly #end: (code: number) => void;
 
@@ -92,7 +92,7 @@ export class Engine {
     }
     const { takeUpMs } = this.#behaviour;
     if (takeUpMs === 0) this.#output.lifecycle(this.#cut.uuid, "started");
-    // Whoever starts the engine has the time to initialize it; it goes on without, too.
+    // The runner has this long to initialize the engine; the engine goes on without that, too.
     setTimeout(() => this.#takeUp(), takeUpMs || TAKE_UP_MS);
   }
 
@@ -114,7 +114,7 @@ export class Engine {
         return;
       case "control_response":
         if (!this.#peer.isWaiting(input.response.request_id)) return;
-        // Whoever answered may read from this echo that the answer has arrived.
+        // The runner may read from this echo that its answer has arrived.
         this.#output.line(input);
         this.#peer.answer(input.response.request_id, input.response.response);
         return;

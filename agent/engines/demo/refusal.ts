@@ -11,7 +11,7 @@ const TYPES: Record<number, string> = {
 
 export interface Refusal {
   text: string;
-  /** Of the line that says so, and of the result. */
+  /** Fields of the line that says so, and of the result. */
   fields: Record<string, unknown>;
   /** Printed before: of a limit of the account's. */
   rateLimit?: Record<string, unknown>;

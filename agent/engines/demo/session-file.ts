@@ -36,7 +36,7 @@ export class SessionFile {
   readonly path: string;
   readonly #common: Record<string, unknown>;
   readonly #entries: Entry[] = [];
-  /** So many entries are another conversation's. */
+  /** How many entries are another conversation's. */
   readonly #copied: number;
   #unsaved = "";
   #timer: NodeJS.Timeout | undefined;

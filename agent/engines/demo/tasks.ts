@@ -149,7 +149,7 @@ export class Tasks {
       summary,
     });
     this.#printAll();
-    // Whoever stopped it knows.
+    // The one who stopped it knows.
     if (onStopped) onStopped();
     else this.#onEnd({ text: summary, runId: run_id });
   }

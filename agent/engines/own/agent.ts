@@ -31,7 +31,7 @@ export interface AgentOptions {
   folder: string;
   /** The model's address and key are in it. */
   env: Env;
-  /** Of commands. */
+  /** The environment of commands. */
   commandEnv: Env;
   /** How a command is started; left out: as it is. */
   inSandbox?: ToolContext["inSandbox"] | undefined;
@@ -39,11 +39,11 @@ export interface AgentOptions {
   makeTools: typeof makeTools;
   /** Beside those. */
   mcp: McpTools;
-  /** Of a thread whose results are held to a schema. */
+  /** The tool that gives the result, if the thread's results are held to a schema. */
   output: OutputTool | undefined;
   /** Undefined if it is gone. */
   readImage: (uri: string) => Buffer | undefined;
-  /** Of the program's lines; it returns when all bytes are out. */
+  /** Writes lines of the program; it returns when all bytes are out. */
   write: (bytes: Buffer) => void;
   exit: () => void;
 }

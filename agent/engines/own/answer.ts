@@ -30,7 +30,7 @@ export interface AnswerOptions {
   tools: { readonly all: readonly ToolSpec[] };
   params: Params;
   readImage: (uri: string) => Buffer | undefined;
-  /** Of the process's ids. */
+  /** Begins each id that the process makes. */
   prefix: string;
 }
 
@@ -39,7 +39,7 @@ export interface Asked {
   title: string;
   /** Told to the model before it answers. */
   news?: string | undefined;
-  /** Of a summary: what to keep above all. */
+  /** Says what a summary is to keep above all. */
   hint?: string | undefined;
   signal: AbortSignal;
 }

@@ -18,7 +18,7 @@ export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["prov
 
 export interface ModelRequest {
   model: LanguageModel;
-  /** Of the provider. */
+  /** The provider's own way to be given the system prompt and to be told what to cache. */
   mapping: Pick<Mapping, "system" | "cache">;
   system: string;
   messages: readonly ModelMessage[];
@@ -28,7 +28,7 @@ export interface ModelRequest {
   maxOutputTokens: number;
   temperature: number | undefined;
   providerOptions: ProviderOptions;
-  /** So long the whole answer may take. */
+  /** How long the whole answer may take. */
   timeoutMs: number | undefined;
   signal: AbortSignal;
   onText: (text: string, isThought: boolean) => void;

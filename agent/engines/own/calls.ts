@@ -23,7 +23,7 @@ export interface CallsOptions {
   requests: Requests;
   tools: Pick<Toolbox, "find" | "names">;
   where: Where;
-  /** Of commands. */
+  /** The environment of commands. */
   env: Env;
   /** The mode that holds now. */
   modeId: () => string;
@@ -47,7 +47,7 @@ export class Calls {
     this.#asks = new CallAsks(options);
   }
 
-  /** What the transcript tells of a call that the model makes, with its ask if it has one. */
+  /** Tells the transcript of a call that the model makes, with its ask if it has one. */
   begin(toolCallId: string, at: string, name: string, input: unknown, problem: string | undefined) {
     const found = this.#find(name, input, problem);
     const base = { type: "tool_call" as const, toolCallId, at, name, rawInput: input };
@@ -72,7 +72,7 @@ export class Calls {
     }
   }
 
-  /** What a death left behind. To be called before anything else is done. */
+  /** Ends the calls that a dead process left open. It must be called before anything else is done. */
   settle(): void {
     const { history, output } = this.#options;
     for (const call of history.lastCalls) {
@@ -271,7 +271,7 @@ export class Calls {
     }));
   }
 
-  /** Of a call that was let run when the model made it, and is not any more. */
+  /** Asks about a call that was allowed when the model made it and is not allowed any more. */
   #askLate(call: Call, toolCall: ToolCall): boolean {
     const asked = this.#asks.find(call.callId, call, toolCall);
     if (asked) this.#options.output.say({ events: [asked.event], requests: [asked.request] });

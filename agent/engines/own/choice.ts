@@ -22,7 +22,7 @@ export class Choice {
     return this.#modeId;
   }
 
-  /** As people name it, if they did. */
+  /** The model's name as people gave it, if they gave one. */
   get model(): string {
     return this.#model ?? "default";
   }

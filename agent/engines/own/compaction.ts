@@ -6,7 +6,7 @@ import type { Output } from "./output.ts";
 import type { Chosen } from "./providers.ts";
 import type { Turn } from "./turn.ts";
 
-/** Of its context, when the conversation is made shorter unasked. */
+/** The share of its context at which the conversation is made shorter unasked. */
 const FULL = 0.8;
 /**
  * Largest part of the context's length that an automatic compaction may leave; with more, the next one would soon be

@@ -54,7 +54,7 @@ export function faultOf(error: unknown, called: Called, nowMs: number): Fault {
   return unreachable(error, called);
 }
 
-/** Of the package: the same call would fail the same way. */
+/** Errors of the package itself: the same call would fail the same way. */
 const OUR_FAULT =
   /^AI_(InvalidPrompt|InvalidArgument|InvalidMessageRole|MessageConversion|UnsupportedFunctionality|LoadAPIKey|LoadSetting|NoSuchModel)/;
 
@@ -127,7 +127,7 @@ function causesOf(error: unknown): unknown[] {
   return causes;
 }
 
-/** Of the network's failure, however deep it lies. */
+/** Finds the code of the network's failure, however deep it lies. */
 function codeOf(error: unknown): string | undefined {
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
     const { code } = at as NodeJS.ErrnoException;

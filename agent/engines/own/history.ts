@@ -16,7 +16,7 @@ export type Piece =
   | { type: "text" | "thought"; text: string; meta?: PieceMeta | undefined }
   | { type: "call"; callId: string; meta?: PieceMeta | undefined };
 
-/** What a provider wants back with its words. */
+/** The fields that a provider wants back with its words. */
 export const pieceMeta = z.object({
   /** Provider and model: what it means to no other. */
   by: z.string(),
@@ -59,7 +59,7 @@ export class History {
   summary: string | undefined;
   /** Deliveries of the turn that has not come to its end; undefined if there is none. */
   turn: string[] | undefined;
-  /** Of the model's context, after its newest answer; 0 if that is not known. */
+  /** How much of its context the model has used after its newest answer; 0 if that is not known. */
   context = { usedTokens: 0, sizeTokens: 0 };
   compaction: CompactionState = { isRunning: false };
   #open: { id: string; pieces: Piece[] } | undefined;

@@ -46,7 +46,7 @@ export function findInstructions(dir: string): Instruction[] {
   });
 }
 
-/** As the model reads it; what could not be read is left out. */
+/** The instructions as the model reads them; a file that could not be read is left out. */
 export function instructionText(instructions: readonly Instruction[]): string {
   return instructions
     .flatMap((one) =>

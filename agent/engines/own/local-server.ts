@@ -17,7 +17,7 @@ const MAX_DEPTH = 50;
 const CUT = "The server seems to cut the conversation at its front";
 const AS_TEXT = "The model writes its calls as text, so nothing is run";
 
-/** As models write a call that their server does not know as one. */
+/** Marks with which models write a call that their server does not take for one. */
 const MARKS = /<tool_call>|<function[=_]|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>|✿FUNCTION✿/;
 
 export interface Sent {

@@ -165,7 +165,7 @@ export class Loop {
     return { type: "turn_start", turnId, cause, deliveryIds };
   }
 
-  /** By a person's wish, while no turn runs. @returns false if nobody wishes it */
+  /** Makes the conversation shorter if a person wishes it and no turn runs. @returns false if nobody wishes it */
   async #compact(): Promise<boolean> {
     const { mailbox, choice, compacting, output } = this.#options;
     const wish = mailbox.takeCompaction();

@@ -85,7 +85,7 @@ export const mappingSchema = z.strictObject(
             : required("an object").error({ input }),
       },
     ),
-    /** What the model reads of a call that has no text. */
+    /** The words that the model reads of a call without text. */
     ends: z.strictObject(
       {
         /** A death cut it off. */

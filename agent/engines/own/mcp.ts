@@ -32,7 +32,7 @@ const resultSchema = z.object({
       z.object({
         type: z.string(),
         text: z.string().optional(),
-        /** Of an image, in base64. */
+        /** The image, in base64. */
         data: z.string().optional(),
       }),
     )
@@ -49,9 +49,9 @@ const LIST_MS = 5_000;
 const MAX_SUBJECT = 100;
 /** More than the text and the images that the model is given of one result. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-/** Of one result: as much as the longest of our own, a page of `read`. */
+/** The longest text of one result: as much as the longest of our own, a page of `read`. */
 const MAX_TEXT_BYTES = 64 * 1024;
-/** Of one result. */
+/** The most images of one result. */
 const MAX_IMAGES = 4;
 /** In base64, of one image. */
 const MAX_IMAGE_CHARACTERS = 5_000_000;
@@ -186,7 +186,7 @@ async function post(server: Server, method: string, params: object, signal: Abor
   return result;
 }
 
-/** What people see of the call: its first word of text. */
+/** The part of the call that people see: its first word of text. */
 function subjectOf(input: unknown): string {
   const first = Object.values((input ?? {}) as Record<string, unknown>).find(
     (value) => typeof value === "string" && value !== "",

@@ -137,7 +137,7 @@ function resultPart(call: Call, target: MessageTarget): unknown {
   });
 }
 
-/** What the model is told of a call. */
+/** The words that tell the model how a call ended. */
 export function resultText({ end }: Pick<Call, "end">, ends: Mapping["ends"]): string {
   const texts = (end?.content ?? []).flatMap((part) =>
     part.type === "content" && part.content.type === "text" ? [part.content.text] : [],
@@ -147,7 +147,7 @@ export function resultText({ end }: Pick<Call, "end">, ends: Mapping["ends"]): s
   return end.status === "completed" ? ends.silent : ends.silentFailure;
 }
 
-/** What a form of an image takes. */
+/** The images of a call in the form that the model's wire takes. */
 function imagesOf({ end }: Call, { readImage }: MessageTarget) {
   return (end?.content ?? []).flatMap((part) => {
     if (part.type !== "content" || part.content.type !== "image") return [];

@@ -1,4 +1,4 @@
-/** What a process of this engine says of itself first. Pure. */
+/** The first events of a process of this engine, which say what it is. Pure. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { VERSION } from "../../../shared/version.ts";
 import type { Choice } from "./choice.ts";

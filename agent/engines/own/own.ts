@@ -27,7 +27,7 @@ export function ownEngine(name: string): Engine {
       return lookAtTranscript(folder, sessionId, deliveryIds);
     },
     plan: (request) => {
-      // What is not there when the process starts is not seen in its sandbox.
+      // A folder that is made after the process has started is not seen in its sandbox.
       mkdirSync(threadPath(request.folder, "pictures"), { recursive: true, mode: 0o700 });
       return planOf(request);
     },

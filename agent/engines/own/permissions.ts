@@ -8,7 +8,7 @@ export type Judgement = { is: "run" } | { is: "ask"; rule?: string } | { is: "re
 export interface Judged {
   name: string;
   asksAs: AsksAs;
-  /** What the call is about: of a command the command. */
+  /** The subject of the call, such as a command. */
   subject: string;
 }
 

@@ -11,10 +11,10 @@ import { writeWhole } from "../../../shared/whole-file.ts";
 
 /** That the program remembers: the runner may not have kept them yet. */
 const MAX_REMEMBERED_BYTES = 20 * 1024 * 1024;
-/** Of one thread. The model is told that older ones are gone. */
+/** The most that one thread's pictures take. The model is told that older ones are gone. */
 const MAX_KEPT_BYTES = 256 * 1024 * 1024;
 
-/** As the runner is told it. */
+/** A picture as the runner is told of it. */
 export interface ToldPicture {
   uri: string;
   base64: string;

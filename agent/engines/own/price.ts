@@ -1,8 +1,8 @@
-/** What a call of the model has cost, and how much the model can read, by a table that comes with threadmux. */
+/** The cost of a call of the model, and the size of its context, by a table that comes with threadmux. */
 import type { Usage } from "../../../shared/agent/values.ts";
 import type { Chosen } from "./providers.ts";
 
-/** Of a model that the table does not know. */
+/** The context of a model that the table does not know. */
 const USUAL_CONTEXT = 128_000;
 
 export interface Price {

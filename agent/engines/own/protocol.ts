@@ -92,7 +92,7 @@ export type Request = z.infer<typeof requestSchema>;
 
 /** To the runner: what happened at one moment, in one line. A line that was cut off by a death says nothing. */
 export const fromOwn = z.object({
-  /** Of the transcript, in their order. */
+  /** Events of the transcript, in their order. */
   events: z.array(z.looseObject({ type: str })).default([]),
   /** That the events name: the runner keeps them. */
   pictures: z.array(z.object({ uri: str, base64: str })).optional(),

@@ -37,7 +37,7 @@ const USUAL_MODEL = "THREADMUX_MODEL";
 
 export interface Chosen {
   provider: Provider;
-  /** As the provider names it. */
+  /** The model's name at the provider. */
   model: string;
   /** Both in one word. */
   by: string;

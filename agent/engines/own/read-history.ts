@@ -9,7 +9,7 @@ import type { History } from "./history.ts";
 
 const MAX_LINE = 1024 * 1024;
 
-/** What was cut of an event is whole again. A conversation that was begun anew knows nothing of what came before it. */
+/** Reads the history of events whose cut parts are put together again. A conversation that was begun anew knows nothing of what came before it. */
 export function readHistory(history: History, folder: string): void {
   const path = threadPath(folder, "transcript");
   const file = new LineFile(path, beginOf(path), MAX_LINE, true);

@@ -20,7 +20,7 @@ import { SentLines } from "../../folder/sent-lines.ts";
 import { keepPicture } from "./pictures.ts";
 import { type FromOwn, fromOwn, nameOfOrdered, type ToOwn, type Verdict } from "./protocol.ts";
 
-/** What the process may tell of. Everything else in a transcript is the runner's, or a person's. */
+/** The events that the process may tell. All others in a transcript are the runner's, or a person's. */
 const ITS_OWN: readonly EventType[] = [
   "engine_start",
   "delivery_update",

@@ -1,4 +1,4 @@
-/** What the model is told of its work. It stays the same through a conversation, so that it is cached. Pure. */
+/** Tells the model of its work. The text stays the same through a conversation, so that it is cached. Pure. */
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 
 /** @param instructions of the directory, which a person trusts */

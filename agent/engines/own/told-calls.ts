@@ -1,4 +1,4 @@
-/** What the transcript is told of calls, and what it tells of one that a death cut off. */
+/** Events that tell the transcript of calls, and the state of a call that a death cut off. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Block, ToolContent } from "../../../shared/agent/values.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -43,7 +43,7 @@ export function isBare({ end }: Call): boolean {
   return end?.reason === "interrupted" && end.content.length === 0;
 }
 
-/** What a call did that had begun: of one that writes files the files say it. */
+/** Finds how far a call that had begun came: if it writes files, the files say so. */
 export function stateOf({ callId, files }: Call): "completed" | "run" | "unknown" {
   if (files.length === 0) return "unknown";
   const changes = files.flatMap(({ path: file, before, after }) =>

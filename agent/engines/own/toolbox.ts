@@ -11,7 +11,7 @@ interface Parts {
   own: readonly AnyTool[];
   servers: McpServers;
   mcp: McpTools;
-  /** Of a thread whose results are held to a schema. */
+  /** The tool that gives the result, if the thread's results are held to a schema. */
   result: AnyTool | undefined;
 }
 

@@ -6,9 +6,9 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** Of one answer as it comes over the network, where each word stands in a line of its own. */
+/** The most of one answer over the network, where each word stands in a line of its own. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Of all that it says in one answer. */
+/** The most that a model may say in one answer. */
 export const MAX_ANSWER_CHARACTERS = 4_000_000;
 /** How long a server may say nothing, as with `fetch`. */
 const SILENT_MS = 300_000;
@@ -27,7 +27,7 @@ export class BrokenAnswer extends Error {
   }
 }
 
-/** What the packages use of `Headers`: names in lower case, in their order. */
+/** The part of `Headers` that the packages use: names in lower case, in their order. */
 export class PlainHeaders {
   readonly #values = new Map<string, string>();
 
@@ -70,7 +70,7 @@ export function useHeadersOfOurs(): void {
   Object.defineProperty(globalThis, "Headers", { value: PlainHeaders, writable: true, configurable: true });
 }
 
-/** As `fetch`, for a request whose body is a text. @throws the network's failure, with its `code` */
+/** Does the same as `fetch` for a request whose body is a text. @throws the network's failure, with its `code` */
 export async function fetchByHttp(
   input: Parameters<typeof fetch>[0],
   { method = "GET", headers, body, signal }: RequestInit = {},

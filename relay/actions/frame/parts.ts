@@ -20,23 +20,23 @@ function text(pattern: RegExp, examples: readonly string[]): Part<string> {
   return { write: (value) => value, read: (value) => (pattern.test(value) ? value : undefined), examples };
 }
 
-/** Of a request, a turn, an undo: as the engine or the runner made it. */
+/** The id of a request, a turn or an undo, as the engine or the runner made it. */
 export const someId = text(/^[\w.-]{1,80}$/, ["r1", "0f0e0d0c-0000-4000-8000-000000000000"]);
-/** Of an option, as the engine named it. */
+/** The id of an option, as the engine named it. */
 export const optionId = text(/^\P{Cs}+$/u, ["once", "allow: a%3A.b", "ä€"]);
-/** Of a message in Discord. */
+/** The id of a message in Discord. */
 export const messageId: Part<DiscordId> = {
   write: (id) => id,
   read: (value) => discordIdSchema.safeParse(value).data,
   examples: z.array(discordIdSchema).parse(["123456789012345678", "12345678901234567890"]),
 };
-/** Of a thread: ours, or Discord's. */
+/** The id of a thread: ours, or Discord's. */
 export const threadId: Part<ThreadName> = {
   write: (name) => name,
   read: (value) => threadIdSchema.safeParse(value).data,
   examples: z.array(threadIdSchema).parse(["fixer-2", "x".repeat(64)]),
 };
-/** Of a job. */
+/** The name of a job. */
 export const jobName = text(/^[a-z][a-z0-9-]{0,39}$/, ["nightly", "x".repeat(40)]);
 /** A directory below `REPOS_DIR`; a long one has no button. */
 export const path = text(/^[^\0\n\p{Cs}]+$/u, [".", "shop/till: 2%"]);

@@ -7,7 +7,7 @@ import type { ThreadName } from "../../../shared/ids.ts";
 import { formatDuration } from "../texts.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
-/** So many steps stand on a page. */
+/** How many steps stand on a page. */
 export const HISTORY_PAGE = 15;
 /** With these a page of the longest lines fits into a message. */
 const MAX_TITLE = 50;

@@ -19,7 +19,7 @@ import { clipEnd, inline } from "../transcript/inline.ts";
 
 /** Discord shows at most 100 characters of a choice. */
 const MAX_CHOICE = 100;
-/** Of a text that will be cut to a line, no more than is worth looking at. */
+/** No more of a text is looked at if it will be cut to a line. */
 const MAX_RAW = 500;
 const MAX_DIR = 100;
 const MAX_BRANCH = 60;
@@ -28,7 +28,7 @@ const MAX_COMMAND = 120;
 const MAX_TITLE = 60;
 
 export interface ListedNow {
-  /** So long after its end, or after an agent fell idle, a thread leaves the list. */
+  /** A thread leaves the list this long after its end, or after its agent fell idle. */
   listMinutes: number;
   now: number;
 }

@@ -142,7 +142,7 @@ export function printed({ period }: HostileProgram, bytes: number): string {
 }
 
 export interface Feed {
-  /** Of the whole process, until all was taken and shown. */
+  /** The time of the whole process, until all was taken and shown. */
   readonly cpuMs: number;
   /** The longest that the event loop stood still: by the clock, and in CPU time, which others on the machine do not lengthen. */
   readonly holdMs: number;

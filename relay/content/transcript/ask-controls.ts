@@ -30,7 +30,7 @@ export function askControls({ request, requestId, response }: Ask, isClipped: bo
   return { buttons: [...showAll, ...buttons], selects };
 }
 
-/** Of an option that has no name. */
+/** The words on the button of an option that has no name. */
 const NAMES: Record<Permission["options"][number]["kind"], string> = {
   allow_once: "Allow once",
   allow_always: "Allow always",

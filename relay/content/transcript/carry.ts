@@ -8,7 +8,7 @@ export const MAX_CLOSING_UNITS = 13;
 /** A line, or a piece of one. */
 export interface Line {
   passage: Passage;
-  /** Of the passage's text. */
+  /** The place in the passage's text. */
   from: number;
   to: number;
   /** Stands before it: its indent, and what makes it a quote, an item or a heading. */
@@ -160,7 +160,7 @@ const MAX_QUOTED_INDENT = 20;
 const ITEM = /^(?:[-*]|\d{1,9}\.) /;
 
 function readLine(line: string, isLast: boolean): ReadLine {
-  // Of quotes in quotes Discord knows none: three signs quote all that follows there. Nor does one sign alone quote.
+  // Discord has no quotes in quotes: three signs quote all that follows. One sign alone does not quote either.
   const quote = /^ *(?:> |>>> )/.exec(line)?.[0] ?? (!isLast && /^ *>$/.test(line) ? line : "");
   const rest = line.slice(quote.length);
   const blanks = blanksBefore(rest);

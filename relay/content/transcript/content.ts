@@ -37,7 +37,7 @@ export interface TranscriptContentOptions {
   mark?: TranscriptMark | undefined;
   /** Nothing that the agent writes is shown: it speaks with a tool. */
   isPrivate?: boolean;
-  /** Of messages that an earlier process has sent, or was about to send. */
+  /** The keys of messages that an earlier process has sent, or was about to send. */
   keys?: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #eventCount = 0;
   #live: Live | undefined;
   readonly #ends: EndNotices;
-  /** Of asks that have a message, or may have one. */
+  /** The keys of asks that have a message, or may have one. */
   readonly #askKeys = new Set<string>();
 
   /**

@@ -139,7 +139,7 @@ export function modelLine(events: readonly ThreadEvent[]): string {
 
 /** The units that each part may take, from most to least; at last the titles alone. */
 const ROOMS = [1_800, 600, 300, 120];
-/** Of more sections the titles alone are worth a try. */
+/** If there are more sections, only their titles are tried. */
 const MAX_SHOWN = 20;
 /** Nothing beyond this is looked at for a message. */
 const MAX_LOOKED_AT = 4_000;

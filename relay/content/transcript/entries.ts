@@ -36,7 +36,7 @@ export interface Words extends EntryBase {
 
 export interface TurnEnd {
   stopReason: EventOf<"turn_end">["stopReason"];
-  /** Of `interrupted`: why, if nothing broke. */
+  /** Why the turn was `interrupted`, if nothing broke. */
   rest?: TurnRest | undefined;
   /** The next events may tell why. */
   isUnsure?: boolean;

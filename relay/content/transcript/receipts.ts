@@ -10,7 +10,7 @@ const NEWS_MS = 60_000;
 
 export class Receipts {
   #open: string[] = [];
-  /** Of deliveries that the model has not taken: their newest message. */
+  /** The newest message of each delivery that the model has not taken. */
   readonly #deliveries = new Map<string, string>();
 
   get next(): string | undefined {

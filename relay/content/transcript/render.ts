@@ -247,7 +247,7 @@ const HOW: Record<TurnEnd["stopReason"], string> = {
   max_turn_requests: "⚠️ The turn reached its limit of calls.",
 };
 
-/** Whoever pressed is told: it stands where they look, and can be taken back. */
+/** Tells the person who pressed, where they look, with a button that takes it back. */
 function undoPage(event: EventOf<"undo">): Page {
   const { seq, status, by, files, restored, left, leftCount, message = "", undoId } = event;
   const key = `z${seq}`;

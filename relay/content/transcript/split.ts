@@ -55,7 +55,7 @@ interface Shown {
 class Layout {
   readonly pages: string[] = [];
   readonly #max: number;
-  /** Of the page that is being filled. */
+  /** The lines of the page that is being filled. */
   #lines: Shown[] = [];
   #units = 0;
   /** The blanks before its first line, which Discord would trim: its other lines lose as many, so that lists stay. */

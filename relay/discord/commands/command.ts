@@ -39,7 +39,7 @@ export interface CommandContext {
   endings: Endings;
   screenshots: Screenshots;
   access: Access;
-  /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
+  /** A thread leaves the lists this long after its end, or after its agent fell idle. */
   listMinutes: number;
   now: () => number;
 }

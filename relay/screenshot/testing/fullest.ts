@@ -17,7 +17,7 @@ const TEXTS: Record<string, { text: (index: number) => string; width: number }> 
   emoji: { text: (index) => String.fromCodePoint(0x1f300 + (index % 700)), width: 2 },
   // Maybe of a font of the system's.
   chinese: { text: (index) => String.fromCodePoint(0x4e00 + (index % 700)), width: 2 },
-  // Of no font on most machines.
+  // No font on most machines has these.
   unknown: { text: (index) => String.fromCodePoint(0x2a700 + (index % 700)), width: 2 },
   // Letters, signs, symbols and emoji that the fonts have.
   mixed: {

@@ -94,7 +94,7 @@ function findBypass(args: readonly string[], program?: string): string | undefin
     (arg, i) =>
       BYPASSES.some((pattern) => pattern.test(arg)) ||
       (arg === "yolo" && args[i - 1] === "--approval-mode") ||
-      // Of other programs this is a word that says nothing of asking, such as of npx.
+      // For other programs, such as npx, this is a word that says nothing of asking.
       (arg === "-y" && isGemini),
   );
   return at < 0 ? undefined : args[at] === "yolo" ? "--approval-mode yolo" : args[at];

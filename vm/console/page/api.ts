@@ -230,7 +230,7 @@ export async function goOn(threadId: string): Promise<void> {
 const TIMEOUT_MS = 10_000;
 /** As the client of Node takes it. What is longer comes from something between, and is no answer. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Of what starts or ends programs. */
+/** How long a request that starts or ends programs may take. */
 const SLOW_MS = 60_000;
 
 interface CallOptions {

@@ -7,7 +7,7 @@ import { make, makeButton } from "./dom.ts";
 
 /** More are shown only as long as nobody writes. */
 const MAX_SHOWN = 400;
-/** Whoever is so near the end goes on with it. */
+/** A reader who is this near the end goes on with it. */
 const AT_END_PX = 40;
 
 export class RoomLines {

@@ -21,7 +21,7 @@ type FindMatch = (thread: Thread) => Match | undefined;
 
 export interface ThreadListsOptions {
   kinds: ConsoleKinds;
-  /** Of the thread that is being looked at. */
+  /** The id of the thread that is being looked at. */
   current: () => string | undefined;
   onChoose: (threadId: string) => void;
   /** Something is looked for: what threads printed last is wanted. */

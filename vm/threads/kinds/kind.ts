@@ -38,7 +38,7 @@ export type CreateRequest = Omit<Asked, "agent" | "home"> & {
   follows?: Follows;
   /** A conversation that a person began by hand, and where it is left. Such a thread may begin without a command too. */
   taken?: NonNullable<ThreadConfig["taken"]>;
-  /** Of an agent's child: as many as of a message that its parent writes. */
+  /** How many agents the first message of a child has come through, counted as for a message of its parent. */
   hops?: number;
   /** A room's rules and its first members. */
   room?: NewRoom;
@@ -106,7 +106,7 @@ export type KindDescription = Pick<
     parentId?: ThreadId;
   };
 
-/** Of a thread that is no agent's. */
+/** Describes a thread that is no agent's. */
 export const NO_AGENT: KindDescription = {
   waiting: 0,
   number: null,

@@ -15,7 +15,7 @@ export interface GuestKind {
   make(parts: { store: Store; files: ThreadFiles; log: Log; now: () => number }): Kind;
 }
 
-/** Of a thread that is to be made. @throws AppError `invalid_request` */
+/** Finds the kind of a thread that is to be made. @throws AppError `invalid_request` */
 export function findKind(kinds: Readonly<Record<string, Kind>>, type: string): Kind {
   const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
   if (kind === undefined)

@@ -89,7 +89,7 @@ async function planOf(file: PatchedFile, context: ToolContext): Promise<Plan> {
   };
 }
 
-/** Of whatever encoding, as edit does it. */
+/** Changes the bytes of a file in any encoding, in the same way as edit. */
 function changed(bytes: Buffer, hunks: readonly Hunk[], name: string): Buffer {
   if (bytes.includes(0)) throw new ToolError(`${name} is a binary file.`);
   const encoded = (text: string) => Buffer.from(text).toString("latin1");

@@ -17,7 +17,7 @@ export interface BackgroundCommand {
   readonly startedMs: number;
 }
 
-/** As the thread lists them. */
+/** A command in the background, as the thread lists it. */
 export interface BackgroundTask {
   taskId: string;
   title: string;

@@ -19,7 +19,7 @@ export interface PlannedFile {
   old: Snapshot | null;
   /** Null: it is removed. */
   new: Buffer | null;
-  /** Of a file that is moved here. */
+  /** The mode of the file that is moved here. */
   mode?: number | undefined;
 }
 
@@ -63,8 +63,8 @@ export async function changeFiles(files: readonly PlannedFile[], context: ToolCo
 }
 
 /**
- * What a call did that died after it had announced its changes: `completed` if all files are as they were to become,
- * `run` if all are as they were before, so that it can run now. Removes what it left beside them.
+ * Finds how a call ended that died after it had announced its changes: `completed` if all files are as they were to
+ * become, `run` if all are as they were before, so that it can run now. Removes what it left beside them.
  */
 export function settleWrites(
   changes: readonly FileChange[],

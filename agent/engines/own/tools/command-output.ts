@@ -1,4 +1,4 @@
-/** What a command prints: its first bytes and its last ones. All others are counted. */
+/** Keeps the first and the last bytes of a command's output. All others are counted. */
 
 const HEAD_BYTES = 16 * 1024;
 const TAIL_BYTES = 256 * 1024;

@@ -1,4 +1,4 @@
-/** What the model is told of a command. Pure. */
+/** Tells the model how a command went. Pure. */
 import { formatCount } from "../../../../shared/format-count.ts";
 import { readable } from "../../readable.ts";
 import type { CommandOutput } from "./command-output.ts";

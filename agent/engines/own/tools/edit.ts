@@ -40,7 +40,7 @@ export const edit: Tool<Input> = {
   },
 };
 
-/** Of whatever encoding: bytes are compared, and all others stay as they are. */
+/** Replaces text in a file of any encoding: bytes are compared, and all others stay as they are. */
 function replaced(bytes: Buffer, call: Input, name: string): { data: Buffer; count: number } {
   if (bytes.includes(0)) throw new ToolError(`${name} is a binary file.`);
   const file = bytes.toString("latin1");

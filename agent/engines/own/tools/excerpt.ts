@@ -1,11 +1,11 @@
-/** What of a changed file people are shown. Pure. */
+/** The part of a changed file that people are shown. Pure. */
 import { diffLines } from "../../../../shared/agent/diff.ts";
 import type { ToolResult } from "./tool.ts";
 
 type Diff = NonNullable<ToolResult["diffs"]>[number];
 
 const CONTEXT_LINES = 3;
-/** Of both texts together. A longer change is counted alone. */
+/** The most of both texts together. If a change is longer, only its lines are counted. */
 const MAX_BYTES = 64 * 1024;
 
 /** @returns the part that differs, with a few lines around it, and how many lines that are */

@@ -1,18 +1,18 @@
 /** Patterns of file names. Pure, and as fast for a hostile pattern as for any other. */
 import { ToolError } from "./tool-error.ts";
 
-/** Of `{a,b}{c,d}`. */
+/** The most alternatives that a pattern such as `{a,b}{c,d}` may have. */
 const MAX_ALTERNATIVES = 256;
 const MAX_UNITS = 1_000;
 
 /** A character, any one, any number of them, or one of a class. */
 type Part = { is: "one"; fits: (character: string) => boolean } | { is: "any" };
-/** Of a path between slashes; `**` stands for any number of those. */
+/** The part of a pattern between two slashes; `**` stands for any number of parts. */
 type Segment = { is: "parts"; parts: Part[] } | { is: "any" };
 
 /**
- * As git has it: `*` and `?` are no slash, `**` is any folders, `[a-z]` one character, `{a,b}` either. A pattern without
- * a slash fits names in every folder.
+ * Compiles a pattern as git reads it: `*` and `?` are no slash, `**` is any folders, `[a-z]` one character, `{a,b}`
+ * either. A pattern without a slash fits names in every folder.
  * @throws ToolError if the pattern is none
  */
 export function compileGlob(pattern: string): (path: string) => boolean {

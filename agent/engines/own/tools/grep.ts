@@ -9,12 +9,12 @@ import { isDelicate, shownName } from "./where.ts";
 
 const MAX_LINES = 500;
 const MAX_CONTEXT = 10;
-/** Of a line that is longer the beginning is shown. */
+/** If a line is longer, its beginning is shown. */
 const MAX_LINE_BYTES = 500;
 /** Whose names a glob chooses. */
 const MAX_FILES = 100_000;
 const MAX_NAME_BYTES = 8 * 1024;
-/** Of the names that are given to one process. */
+/** The most bytes of names that are given to one process. */
 const MAX_ARGUMENT_BYTES = 64 * 1024;
 
 const input = z.strictObject({

@@ -17,7 +17,7 @@ export interface OpenFile {
 export interface FileStamp {
   size: bigint;
   changedNs: bigint;
-  /** Of the file, not of its name. */
+  /** The id of the file itself, which another file of the same name does not have. */
   id: bigint;
 }
 
@@ -56,7 +56,7 @@ export function isSameStamp(one: FileStamp, other: FileStamp): boolean {
 }
 
 /**
- * What the system refuses, in a sentence for the model.
+ * Does `work`, and says in a sentence for the model why the system refused it.
  * @param name fit to be shown
  * @param own other words for some codes
  */

@@ -46,7 +46,7 @@ export function processTool(background: BackgroundCommands): Tool<Input> {
       "Commands that were started with background: list them, read what they print, type into one, kill one.",
     input,
     isRepeatable: false,
-    // What is typed into a shell is a command, and b1 is another command after a restart: no rule can be about it.
+    // Text for a shell is a command, and b1 is another command after a restart, so no rule can be about it.
     asksAs: ({ action }) => (action === "type" ? "always" : "nothing"),
     subject: ({ action, id, text }) => [action, id, text].filter((part) => part !== undefined).join(" "),
     run: (call, context) => run(call, background, context.signal),

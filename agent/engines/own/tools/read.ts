@@ -85,7 +85,7 @@ class Lines {
   readonly #limit: number;
   readonly #shown: string[] = [];
   #bytes = 0;
-  /** Of the line that has not ended; only its beginning is kept. */
+  /** The beginning of the line that has not ended. */
   #open: Buffer[] = [];
   #openBytes = 0;
   #keptBytes = 0;

@@ -33,7 +33,7 @@ export async function findSearched(named: string, context: ToolContext): Promise
   return { folder: dirname(path), file: basename(path) };
 }
 
-/** Of a search: files that look like secrets are left out, unless one is named by itself. */
+/** Whether a search looks at the file: one that looks like a secret is left out, unless it is named by itself. */
 export function isSearched(path: string, { folder, file }: Searched, context: ToolContext): boolean {
   if (file === undefined && looksSecret(path)) return false;
   return findProblem(join(folder, path), context, "read") === undefined;
@@ -173,7 +173,7 @@ class Records {
     return true;
   }
 
-  /** What has come since the last record is one too. */
+  /** Takes the bytes since the last record as a record too. */
   end(): boolean {
     if (this.#openBytes === 0) return true;
     const record = Buffer.concat(this.#open);

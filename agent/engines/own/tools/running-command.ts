@@ -37,7 +37,7 @@ export class RunningCommand {
   readonly output = new CommandOutput();
   readonly end: Promise<CommandEnd>;
   readonly #child: ChildProcess;
-  /** Of no other command of the machine. */
+  /** No other command of the machine has this marker. */
   readonly #marker = randomUUID();
   #ended: CommandEnd | undefined;
   #ending: Promise<void> | undefined;
@@ -146,7 +146,7 @@ export class RunningCommand {
     }
   }
 
-  /** What has left the group has the marker still. */
+  /** The processes that have left the command's group; they still have its marker. */
   #marked(): number[] {
     const marker = `${COMMAND_MARKER}=${this.#marker}`;
     return readdirSync("/proc").flatMap((name) => {

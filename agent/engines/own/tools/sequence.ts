@@ -1,7 +1,7 @@
 /** Finds one sequence in another, in linear time: `indexOf` takes minutes for a hostile text of a megabyte. Pure. */
 
 /**
- * By Knuth, Morris and Pratt. Places may overlap.
+ * Finds all places of a sequence by the method of Knuth, Morris and Pratt. Places may overlap.
  * @param wanted at least one element
  * @returns where it begins, in order
  */
@@ -21,7 +21,7 @@ export function* placesOf<T>(
   }
 }
 
-/** As {@link placesOf}, but none begins within the one before it. */
+/** Finds places as {@link placesOf} does, but none that begins within the one before it. */
 export function* apartPlacesOf<T>(
   wanted: ArrayLike<T>,
   all: ArrayLike<T>,

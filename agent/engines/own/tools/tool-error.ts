@@ -1,2 +1,2 @@
-/** What the model did wrong, or what stands in its way: a whole sentence for it. */
+/** Tells the model in a whole sentence what it did wrong, or what stands in its way. */
 export class ToolError extends Error {}

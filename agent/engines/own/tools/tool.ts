@@ -20,7 +20,7 @@ export interface Tool<I> {
   /** A call changes nothing: after a death in the midst of it, it is simply run again. */
   readonly isRepeatable: boolean;
   asksAs(input: I, where: Where): AsksAs;
-  /** What the call is about: the title has it after the tool's name, and rules are about it. */
+  /** The subject of the call: the title has it after the tool's name, and rules are about it. */
   subject(input: I): string;
   /** A call of this tool is not run: people are asked these, in every mode, and their answers are its result. */
   questions?(input: I): readonly Question[];
@@ -35,7 +35,7 @@ export interface ToolContext extends Where {
   readonly callId: string;
   /** A person's interrupt. What the call has started is gone within 100 ms of it. */
   readonly signal: AbortSignal;
-  /** Of commands. */
+  /** The environment of commands. */
   readonly env: Env;
   /**
    * A command as it is to be started. The whole engine runs in the thread's sandbox, and so does what it starts: there
@@ -60,7 +60,7 @@ export interface ToolResult {
   /** For the model. */
   text: string;
   images?: { mediaType: string; data: Buffer }[];
-  /** What was changed, for people. */
+  /** The changes of files, for people. */
   diffs?: { path: string; oldText: string | null; newText: string }[];
   isError?: boolean;
 }

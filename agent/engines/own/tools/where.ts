@@ -16,7 +16,7 @@ export interface Where {
   readonly dir: string;
   /** Other folders that may be read, such as the thread's attachments. Real paths. */
   readonly reads: readonly string[];
-  /** What may not be touched, such as the state folder. Of two that hold a file the deeper one counts. */
+  /** Folders that may not be touched, such as the state folder. If two folders hold a file, the deeper one counts. */
   readonly closed: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export function isDelicate(named: string, where: Where, want: "read" | "write"):
   }
 }
 
-/** As the thread's directory has it. */
+/** The path as it reads from the thread's directory. */
 export function shownName(path: string, { dir }: Pick<Where, "dir">): string {
   const short = relative(dir, path);
   if (short === "") return ".";
@@ -111,7 +111,7 @@ function follow(path: string, links: number): string {
   return follow(resolve(dirname(place), readlinkSync(place)), links - 1);
 }
 
-/** Of the deepest. */
+/** The depth of the deepest folder. */
 function depth(folders: readonly string[]): number {
   return Math.max(0, ...folders.map((folder) => folder.length));
 }

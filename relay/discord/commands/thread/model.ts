@@ -2,7 +2,7 @@ import { nameOf } from "../../../content/texts.ts";
 import { inline } from "../../../content/transcript/inline.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
-/** Of a model's name, as the sidecar takes it. */
+/** The longest name of a model that the sidecar takes. */
 const MAX_NAME = 200;
 
 export const model: Part = {

@@ -15,7 +15,7 @@ export interface Row {
   ending: Ending | undefined;
   /** A result or decision that its call's or ask's row shows. */
   isHidden: boolean;
-  /** Of a call or an ask without an ending: whether it may still get one. */
+  /** Whether a call or an ask without an ending may still get one. */
   isOpen: boolean;
   /** On the row of a turn's end: why the turn was cut off, if nothing broke. */
   rest: TurnRest | undefined;

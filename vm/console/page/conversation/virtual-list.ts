@@ -19,7 +19,7 @@ export interface ListOptions<R extends ListRow, S extends Section<R>> {
   /** Inside of the scroller; what stands below it there is always shown. */
   canvas: HTMLElement;
   sections: () => readonly S[];
-  /** Of a section that is not loaded. */
+  /** Guesses the height of a section that is not loaded. */
   guessSection: (section: S) => number;
   guessRow: (row: R) => number;
   draw: (row: R) => HTMLElement;
@@ -198,7 +198,7 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
       this.#observer.unobserve(element);
       element.remove();
       this.#drawn.delete(key);
-      // Whoever reads by keyboard goes on where they were: in the row that is drawn anew, or at least in the list.
+      // A person who reads by keyboard goes on where they were: in the row that is drawn anew, or at least in the list.
       if (hadFocus && wanted.has(key)) focused = key;
       else if (hadFocus) scroller.focus({ preventScroll: true });
     }

@@ -16,7 +16,7 @@ export interface ConsoleKind {
 
 export interface PanelOptions {
   threadId: string;
-  /** Of the thread as it is opened. */
+  /** The thread's status as it is opened. */
   status: ThreadStatus;
   /** Whether the person may do anything, or only looks on. */
   canAct: boolean;
