@@ -9,6 +9,7 @@ import type { JobNews } from "../../shared/jobs/news.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { job as jobAction } from "../actions/job.ts";
 import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";
 import { newsText } from "../content/lists/jobs.ts";
 import { POST } from "../delivery/ledger.ts";
@@ -211,7 +212,7 @@ export class Channel {
     for (const one of news) {
       const name = NEWS + one.newsId;
       this.#begunNews.add(POST + name);
-      await delivery.say(name, { text: newsText(one), buttons: [] });
+      await delivery.say(name, { text: newsText(one), buttons: newsButtons(one) });
       await vm.jobs.putTold(one);
       this.#begunNews.delete(POST + name);
     }
@@ -285,4 +286,13 @@ function tooMany(news: readonly JobNews[], begun: ReadonlySet<string>): JobNews[
 
 function stateOf(thread: Thread | null): string {
   return `${thread?.status} ${thread?.activeAt}`;
+}
+
+/** Whoever has the right answers whether a job is still wanted. */
+function newsButtons({ kind, job: name }: JobNews): Post["buttons"] {
+  if (kind !== "asks") return [];
+  return [
+    ...jobAction.buttons({ what: "keep", name }, "Go on", "success"),
+    ...jobAction.buttons({ what: "pause", name }, "Pause it", "secondary"),
+  ];
 }

@@ -5,7 +5,7 @@ import { knownDiscordId } from "../ids.ts";
 /**
  * `output`: what a command printed. `failed`: a run that has no thread to say so. `paused`: by the sidecar itself.
  * `missed`: a due instant that is too late. `cap`: the day's money is spent. `report`: what a run said of its work.
- * `chain`: the jobs that led to an event are not started by it. `more`: it stands for pieces that are too many to be
+ * `chain`: the jobs that led to an event are not started by it. `asks`: whether the job is still wanted. `more`: it stands for pieces that are too many to be
  * told one by one.
  */
 export const JOB_NEWS_KINDS = [
@@ -16,6 +16,7 @@ export const JOB_NEWS_KINDS = [
   "cap",
   "report",
   "chain",
+  "asks",
   "more",
 ] as const;
 export type JobNewsKind = (typeof JOB_NEWS_KINDS)[number];

@@ -1,8 +1,10 @@
 /** Jobs in Discord: shown before they are created, their runs as Discord threads in which people go on. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { jobs } from "../../shared/protocol/jobs.ts";
+import { statePaths } from "../../vm/config.ts";
 import { STAND_IN_CONFIG, script } from "../support/agents.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
@@ -163,4 +165,33 @@ test("/job add as: the question names the directive's file, and the run is made 
   await until("the run's thread", async () =>
     (await all.sidecar.client.listThreads({ status: "all" })).some(({ directive }) => directive === "critic"),
   );
+});
+
+test("whether a job is still wanted is asked with two buttons", async () => {
+  const { driver, channelId } = all.discord;
+  await create("old", 3_600, "true");
+  // As after 30 days.
+  const database = new Database(statePaths(all.sidecar.stateDir).database);
+  const ask = (key: string) =>
+    database
+      .prepare(
+        "INSERT INTO job_news (key, job, kind, text, at) VALUES (?, 'old', 'asks', 'Is it still wanted?', 1)",
+      )
+      .run(key);
+  const question = () =>
+    until("the question", () =>
+      driver.messages(channelId).find(({ content }) => content.startsWith("❓ **old**")),
+    );
+  const answer = async (label: string, words: string) => {
+    const { id, content, buttons } = await question();
+    expect(content).toBe("❓ **old**: Is it still wanted?");
+    driver.press(all.you, id, buttons.find((one) => one.label === label)?.customId ?? "");
+    await until(words, () => driver.messages(channelId).some((one) => one.content.startsWith(words)));
+  };
+  ask("asks.1");
+  await answer("Go on", "⏰ The job **old** goes on: next <t:");
+  ask("asks.2");
+  await answer("Pause it", "⏸ The job **old** is paused.");
+  database.close();
+  expect(await say("job list")).toMatch(/⏸ \*\*old\*\* · Paused by discord:/);
 });

@@ -70,9 +70,9 @@ export class AgentThread {
   }
 
   /** As the inbox tells: the transcript comes later. */
-  /** Whether a person has written something. */
-  get hasPerson(): boolean {
-    return this.#inbox.hasPerson();
+  /** When a person has written last, in milliseconds since 1970; undefined if none has. */
+  get lastPersonAt(): number | undefined {
+    return this.#inbox.lastPersonAt();
   }
 
   get children(): ToldChildren {

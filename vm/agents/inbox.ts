@@ -91,11 +91,12 @@ export class Inbox {
     return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
   }
 
-  /** Whether a person has written something. */
-  hasPerson(): boolean {
-    return this.#linesAfter(undefined).some(
+  /** When a person has written last, in milliseconds since 1970; undefined if none has. */
+  lastPersonAt(): number | undefined {
+    const last = this.#linesAfter(undefined).findLast(
       (line) => line.op === "message" && isHuman(parsePrincipal(line.source)),
     );
+    return last && Date.parse(last.ts);
   }
 
   /** Whether an event of this type, about whatever the field names, stands in it. */

@@ -8,8 +8,7 @@ import type { JobPreview } from "../../shared/jobs/api.ts";
 import type { EventWhen } from "../../shared/jobs/event.ts";
 import type { CheckedJobRequest, Job, JobRun, JobSettings } from "../../shared/jobs/job.ts";
 import { type CheckedWhen, isClock, type When } from "../../shared/jobs/when.ts";
-import type { Principal } from "../../shared/principal.ts";
-import { printPrincipal } from "../../shared/principal.ts";
+import { isHuman, type Principal, printPrincipal } from "../../shared/principal.ts";
 import type { People } from "../callers/people.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
@@ -177,6 +176,7 @@ export class Jobs {
     if (why !== null) throw new AppError("unsupported", `The job ${name} can't run now: ${why}.`);
     const run = handRunName(name, row.createdAt, store.jobs.takeHand(row.jobId));
     runs.begin(row, run, by);
+    if (isHuman(by)) store.jobs.setAttended(row.jobId, now());
     return run;
   }
 
@@ -199,6 +199,7 @@ export class Jobs {
     const { what, directive: kept } = settings;
     const directive = kept && "prompt" in what ? await targets.findDirective(settings, what) : undefined;
     const row = this.#resumable(name); // while that was read, anything may have been done with the job
+    store.jobs.setAttended(row.jobId, now());
     if (row.state === "active" || row.jobId !== jobId) return this.get(name);
     if (directive !== undefined && whyChanged(kept, directive) !== undefined)
       store.jobs.setDirective(jobId, directive);

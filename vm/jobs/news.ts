@@ -61,6 +61,11 @@ export class JobNews {
     this.#note(row, { key: `silent.${run}`, kind: "report", text: `⚠️ ${why}` });
   }
 
+  /** Nobody has dealt with the job for long: is it still wanted? */
+  ask(row: JobRow, text: string): void {
+    this.#note(row, { key: `asks.${row.jobId}.${row.attendedAt}`, kind: "asks", text });
+  }
+
   /** A due instant has no run. */
   tellNone(row: JobRow, status: "claimed" | "skipped" | "missed", { run, reason }: Skipped): void {
     if (status === "missed") this.#note(row, { key: `missed.${run}`, kind: "missed", text: reason ?? "" });

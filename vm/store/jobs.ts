@@ -24,6 +24,7 @@ const rowSchema = z
     by_hand: z.int(),
     thread_id: knownThreadId.nullable(),
     notice: z.string().nullable(),
+    attended_at: z.int(),
   })
   .transform((row) => ({
     jobId: row.job_id,
@@ -42,6 +43,8 @@ const rowSchema = z
     threadId: row.thread_id,
     /** What the thread of its maker is still to be told. */
     notice: row.notice,
+    /** When a person has dealt with it last, or was asked to. */
+    attendedAt: Math.max(row.attended_at, row.created_at),
   }));
 export type JobRow = Omit<z.output<typeof rowSchema>, "settings"> & { settings: JobSettings };
 
@@ -74,6 +77,8 @@ export class JobTable {
   readonly #listDue;
   readonly #listFar;
   readonly #listExpired;
+  readonly #listUnattended;
+  readonly #setAttended;
   readonly #listOfEvents;
   readonly #eventsRead;
   readonly #setEventsRead;
@@ -115,6 +120,11 @@ export class JobTable {
          AND unixepoch(json_extract(settings, '$.expiresAt')) <= ?
          AND NOT EXISTS (SELECT 1 FROM hook_requests WHERE hook = name AND body IS NOT NULL)`,
     );
+    this.#listUnattended = db.prepare(
+      `SELECT * FROM jobs WHERE state = 'active' AND max(attended_at, created_at) <= ?
+         AND json_extract(settings, '$.what.type') IN ('agent', 'input')`,
+    );
+    this.#setAttended = db.prepare("UPDATE jobs SET attended_at = @at WHERE job_id = @jobId");
     this.#listOfEvents = db.prepare(
       `SELECT * FROM jobs WHERE state = 'active' AND json_extract(settings, '$.when.type') = 'event'
        ORDER BY job_id`,
@@ -181,6 +191,15 @@ export class JobTable {
   /** Those that have expired and that no clock starts, once nothing waits for them. */
   listExpired(nowMs: number): JobRow[] {
     return this.#listExpired.all(Math.floor(nowMs / 1_000)).map((row) => this.#rowOf(row));
+  }
+
+  /** The active ones that put agents to work and with which no person has dealt since then. */
+  listUnattended(sinceMs: number): JobRow[] {
+    return this.#listUnattended.all(sinceMs).map((row) => this.#rowOf(row));
+  }
+
+  setAttended(jobId: number, at: number): void {
+    this.#setAttended.run({ jobId, at });
   }
 
   /** The active ones that an event starts. */

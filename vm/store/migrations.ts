@@ -194,6 +194,7 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX steps_of_day ON steps (thread_id, ended_at) WHERE kind = 'turn';
   `,
   HAND_OVER_SCHEMA,
+  "ALTER TABLE jobs ADD COLUMN attended_at INTEGER NOT NULL DEFAULT 0",
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

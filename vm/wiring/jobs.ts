@@ -28,6 +28,7 @@ import { placeOfEvents, placeOfJob } from "../jobs/place.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
+import { Unattended } from "../jobs/unattended.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Homes } from "../threads/homes.ts";
@@ -51,7 +52,7 @@ export function createJobs(
   { releasers, sandbox }: Pick<Setting, "releasers"> & { sandbox: Sandbox | undefined },
   metrics: Pick<Metrics, "jobRuns" | "jobLateSeconds" | "jobUsd">,
 ): WiredJobs {
-  const { store, config, agentKind, log, now } = common;
+  const { store, config, log, now } = common;
   const people = peopleOf(store);
   const isThere = (name: string) => isOpen(store.threads.find(threadOf(name))?.status ?? "killed");
   const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
@@ -75,11 +76,7 @@ export function createJobs(
   const mayStill = (row: JobRow) =>
     hasRights(row, people, homes) && (row.createdBy.kind !== "thread" || isThere(row.createdBy.threadId));
   const runs = new Runs({ ...common, targets, news: jobNews, mayStill, onEnd });
-  const isBusy = (name: string) => {
-    const thread = store.threads.find(threadOf(name));
-    const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
-    return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
-  };
+  const isBusy = busyIn(common);
   const { hooks, hookFeed } = createHooks(common, { runs, news: jobNews, mayStill });
   const arrive = (name: string) => hookFeed.arrive(name);
   const events = createEvents(common, jobNews, arrive);
@@ -109,10 +106,13 @@ export function createJobs(
   const hookTests = new HookTests({ findHook: (name) => hooks.find(name), now });
   const leftBehind = new LeftBehind({ ...common, kill: operations.kill, hasPerson: hasPersonIn(common) });
   releasers.add("threads of old runs", () => leftBehind.close());
+  const unattended = new Unattended({ ...common, news: jobNews, lastPersonAt: lastPersonIn(common) });
+  releasers.add("jobs without a person", () => unattended.close());
   const start = () => {
     hookFeed.start();
     events.start();
     leftBehind.start();
+    unattended.start();
     scheduler.look();
     jobs.tellMakers().catch((error: unknown) => {
       log.warn({ err: error }, "could not tell of a job in the thread that made it");
@@ -128,12 +128,26 @@ function hasRights({ createdBy, settings }: JobRow, people: People, homes: Homes
   return people.may(createdBy, "jobs", placeOfJob(settings, homes));
 }
 
+/** Whether a thread's agent has something to do. */
+function busyIn({ store, agentKind }: Common): (name: string) => boolean {
+  return (name) => {
+    const thread = store.threads.find(threadOf(name));
+    const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
+    return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
+  };
+}
+
 /** A terminal of a run gets nothing but what somebody types. */
 function hasPersonIn({ store, agentThreads }: Common): (threadId: ThreadId) => boolean {
   return (threadId) =>
     store.agents.find(threadId)
-      ? agentThreads.look(threadId, ({ hasPerson }) => hasPerson)
+      ? agentThreads.look(threadId, ({ lastPersonAt }) => lastPersonAt !== undefined)
       : store.inputs.hasAny(threadId);
+}
+
+function lastPersonIn({ store, agentThreads }: Common): (threadId: ThreadId) => number | undefined {
+  return (threadId) =>
+    store.agents.find(threadId) ? agentThreads.look(threadId, ({ lastPersonAt }) => lastPersonAt) : undefined;
 }
 
 function createEvents(

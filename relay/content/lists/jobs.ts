@@ -86,6 +86,7 @@ const NEWS: Record<JobNewsKind, string> = {
   cap: "💰 **NAME** does not run any more today",
   report: "📋 **NAME** reports",
   chain: "🔁 **NAME** was not started again",
+  asks: "❓ **NAME**",
   more: "",
 };
 
