@@ -173,16 +173,25 @@ export class SearchIndex {
     return { hits, docCount };
   }
 
-  #searchIn(match: string, { kind, keys }: Scope, docs: readonly Doc[], limit: number): Hit[] {
-    const isByName = keys !== null && docs.length <= MAX_NAMED_DOCS;
-    const scope = isByName ? docs.map(({ docId }) => `"d${docId}"`).join(" OR ") : `"k${kind}"`;
-    const expression = `scope : (${scope}) AND {text extra} : (${match})`;
+  /** So few lines fit that they can be ranked. */
+  #isRare(expression: string): boolean {
     const counted = this.#db
       .prepare(
         `SELECT count(*) AS count FROM (SELECT 1 FROM found WHERE found MATCH ? LIMIT ${MAX_RANKED + 1})`,
       )
       .get(expression) as { count: number };
-    const order = counted.count > MAX_RANKED ? "found.rowid DESC" : "rank";
+    return counted.count <= MAX_RANKED;
+  }
+
+  #searchIn(match: string, { kind, keys }: Scope, docs: readonly Doc[], limit: number): Hit[] {
+    const anywhere = `{text extra} : (${match})`;
+    const isByName = keys !== null && docs.length <= MAX_NAMED_DOCS;
+    const scope = isByName ? docs.map(({ docId }) => `"d${docId}"`).join(" OR ") : `"k${kind}"`;
+    const inScope = `scope : (${scope}) AND ${anywhere}`;
+    // To rank, FTS5 counts the lines of each word of the expression: of the scope's these are all lines that there are.
+    const isRare = this.#isRare(anywhere);
+    const expression = isRare ? anywhere : inScope;
+    const order = isRare || this.#isRare(inScope) ? "rank" : "found.rowid DESC";
     const byId = new Map(docs.map((doc) => [doc.docId, doc]));
     const rows = this.#db
       .prepare(
