@@ -84,6 +84,8 @@ export const mainStatusSchema = z.object({
   dir: z.string(),
   /** Dollars that its turns have cost since midnight by the machine's clock, the one that runs too; not its children's. */
   costTodayUsd: z.number(),
+  /** As `costTodayUsd`, of the threads that it began and of those below them, as far as they are kept. */
+  childrenTodayUsd: z.number(),
   /** How many inputs, of whomever, it has not read yet. */
   waiting: z.int(),
   /** How many messages of people, in all channels that it hears, have no answer yet. */

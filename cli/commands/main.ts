@@ -147,7 +147,7 @@ async function findHeardChannel(client: SidecarClient, wanted: string | undefine
 
 function fieldsOf(main: MainStatus): (readonly [string, string])[] {
   const { name, threadId, number, channels: heard, status: state, doing, problem, dir } = main;
-  const { openAsks, costTodayUsd, waiting, unanswered, unansweredCount } = main;
+  const { openAsks, costTodayUsd, childrenTodayUsd, waiting, unanswered, unansweredCount } = main;
   const names = heard.map((one) => (one.name === null ? one.id : `#${one.name}`));
   const some = (label: string, value: string | null) => (value === null ? [] : [[label, value] as const]);
   return [
@@ -160,6 +160,7 @@ function fieldsOf(main: MainStatus): (readonly [string, string])[] {
     ...some("asks", openAsks === 0 ? null : String(openAsks)),
     ["dir", dir],
     ["today", `$${costTodayUsd.toFixed(2)}`],
+    ...some("children", childrenTodayUsd === 0 ? null : `$${childrenTodayUsd.toFixed(2)} today`),
     ...some("not read", waiting === 0 ? null : String(waiting)),
     ...some("unanswered", unansweredCount === 0 ? null : String(unansweredCount)),
     ...unanswered.map(

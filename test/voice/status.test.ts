@@ -14,6 +14,15 @@ import { until } from "../support/wait.ts";
 const id = (n: number) => aDiscordId(String(300_000_000_000_000_000n + BigInt(n)));
 const [OPS, DEV, QUIET, ALICE, BOB] = [id(1), id(2), id(3), id(11), id(12)];
 const LOOK = { name: "mcp__threadmux__job_list", input: {} };
+const spawning = (prompt: string) => ({
+  tools: [{ name: "mcp__threadmux__spawn_thread", input: { prompt, mode: "async" } }],
+});
+/** All that a thread's turns have cost. */
+const costOf = async (threadId: string) =>
+  (await transcriptOf(sidecar, threadId)).reduce(
+    (sum, event) => sum + (event.type === "turn_end" ? (event.cost?.amount ?? 0) : 0),
+    0,
+  );
 const DONE = { name: "mcp__threadmux__done", input: {} };
 
 let sidecar: TestSidecar;
@@ -56,7 +65,7 @@ test("before anybody has written it is not made, and asking makes nothing", asyn
   const nobody = { threadId: null, number: null, status: null, doing: null, problem: null };
   expect(await voice().getMain(DEV)).toEqual({
     ...{ name: "main", channels: CHANNELS, dir: ".", ...nobody },
-    ...{ openAsks: 0, costTodayUsd: 0, waiting: 0, unansweredCount: 0, unanswered: [] },
+    ...{ openAsks: 0, costTodayUsd: 0, childrenTodayUsd: 0, waiting: 0, unansweredCount: 0, unanswered: [] },
   });
   expect(await sidecar.client.listThreads({})).toEqual([]);
   expect(await refusal(voice().getMain(QUIET))).toMatchObject({
@@ -107,6 +116,27 @@ test("it tells what it hears, does, costs, and which messages have no answer; ea
   const rest = await voice().getMain(OPS);
   expect(rest).toMatchObject({ unansweredCount: 0, unanswered: [], waiting: 0 });
   expect(rest.costTodayUsd).toBeGreaterThan(0);
+});
+
+test("what its children cost today is told beside what it costs itself", async () => {
+  const child = script("Work", { text: "Done." });
+  const grandchild = script("Split", spawning(child), { text: "ok" });
+  await write(OPS, script("begin it", spawning(grandchild), { tools: [DONE] }, { text: "ok" }));
+  const inside = await until("both to have cost something", async () => {
+    const all = (await sidecar.client.listThreads({})).filter(({ threadId }) =>
+      threadId.startsWith("child-"),
+    );
+    const costs = await Promise.all(all.map(({ threadId }) => costOf(threadId)));
+    return all.length === 2 && costs.every((usd) => usd > 0) && costs.reduce((sum, usd) => sum + usd, 0);
+  });
+  await untilStatus("idle");
+  const main = await until("its sum", async () => {
+    const found = await voice().getMain(OPS);
+    return Math.abs(found.childrenTodayUsd - inside) < 1e-9 && found;
+  });
+  const { threadId } = main;
+  expect(main.costTodayUsd).toBeCloseTo(await costOf(threadId ?? ""));
+  expect(await cli.ok("main", "status")).toMatch(/^children +\$\d+\.\d\d today$/m);
 });
 
 test("at the command line it is told something, held and let go on; an open ask is counted", async () => {

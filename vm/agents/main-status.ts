@@ -10,6 +10,7 @@ import { MAX_UNANSWERED, type MainStatus } from "../../shared/voice-api.ts";
 import type { People } from "../callers/people.ts";
 import type { Store } from "../store/store.ts";
 import type { Threads } from "../threads/threads.ts";
+import type { AgentFolders } from "./folders.ts";
 import { channelsOfAgent, heardChannel } from "./heard-channels.ts";
 
 export interface MainStatusesOptions {
@@ -17,6 +18,7 @@ export interface MainStatusesOptions {
   threads: Pick<Threads, "get">;
   foldNow: (threadId: ThreadId) => Promise<ThreadFold>;
   people: Pick<People, "may">;
+  folders: Pick<AgentFolders, "parentOf">;
   now: () => number;
 }
 
@@ -25,7 +27,7 @@ type Unanswered = MainStatus["unanswered"][number];
 /** An agent that nobody has written to yet has no thread. */
 const NOT_MADE = {
   ...{ threadId: null, number: null, status: null, doing: null, problem: null },
-  ...{ openAsks: 0, costTodayUsd: 0, waiting: 0, unansweredCount: 0, unanswered: [] },
+  ...{ openAsks: 0, costTodayUsd: 0, childrenTodayUsd: 0, waiting: 0, unansweredCount: 0, unanswered: [] },
 };
 
 export class MainStatuses {
@@ -55,6 +57,7 @@ export class MainStatuses {
       ...{ name, threadId, number, channels, status, doing, problem, dir, waiting },
       openAsks: fold?.asks.length ?? 0,
       costTodayUsd: this.#costToday(threadId, fold),
+      childrenTodayUsd: this.#childrenToday(threadId),
       unansweredCount: unanswered.length,
       unanswered: told.slice(0, MAX_UNANSWERED),
     };
@@ -64,6 +67,16 @@ export class MainStatuses {
   async #foldOf(threadId: ThreadId): Promise<ThreadFold | undefined> {
     const thread = this.#options.store.threads.find(threadId);
     return thread && isOpen(thread.status) ? this.#options.foldNow(threadId) : undefined;
+  }
+
+  #childrenToday(threadId: ThreadId): number {
+    const { store, folders } = this.#options;
+    const agents = store.agents.list();
+    const below = (parentId: ThreadId): number =>
+      agents
+        .filter((one) => folders.parentOf(one.threadId) === parentId)
+        .reduce((sum, one) => sum + this.#costToday(one.threadId, one.fold) + below(one.threadId), 0);
+    return below(threadId);
   }
 
   #costToday(threadId: ThreadId, fold: ThreadFold | undefined): number {

@@ -6,7 +6,14 @@ import { mainText } from "./main.ts";
 const [OPS, DEV] = [aDiscordId("300000000000000001"), aDiscordId("300000000000000002")];
 const main = (more: Partial<MainStatus> = {}): MainStatus => ({
   ...{ name: "main", threadId: null, number: 12, status: "idle", doing: null, problem: null, dir: "shop" },
-  ...{ openAsks: 0, costTodayUsd: 0.126, waiting: 0, unansweredCount: 0, unanswered: [] },
+  ...{
+    openAsks: 0,
+    costTodayUsd: 0.126,
+    childrenTodayUsd: 0,
+    waiting: 0,
+    unansweredCount: 0,
+    unanswered: [],
+  },
   channels: [{ id: OPS, name: "ops" }],
   ...more,
 });

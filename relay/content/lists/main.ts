@@ -8,10 +8,11 @@ const MAX_WORDS = 200;
 
 /** @param guildId of the server, for links; undefined if nobody knows it */
 export function mainText(main: MainStatus, guildId: string | undefined): string {
-  const { dir, costTodayUsd, waiting, unanswered, unansweredCount } = main;
+  const { dir, costTodayUsd, childrenTodayUsd, waiting, unanswered, unansweredCount } = main;
   const facts = [
     `📁 ${code(dir)}`,
     `$${costTodayUsd.toFixed(2)} today`,
+    ...(childrenTodayUsd === 0 ? [] : [`its children $${childrenTodayUsd.toFixed(2)}`]),
     ...(waiting === 0 ? [] : [`${waiting} not read yet`]),
     unansweredCount === 0 ? "nothing unanswered" : `${unansweredCount} unanswered`,
   ];
