@@ -206,7 +206,7 @@ export interface VmConfig extends FileSettings {
   /** Paths that agents in the sandbox `workspace` may read, and write, besides. */
   sandboxReads?: string[];
   sandboxWrites?: string[];
-  /** Of the sandbox `workspace`: whether commands of our own engine reach the network. */
+  /** Whether commands of our own engine in the sandbox `workspace` reach the network. */
   sandboxNetwork?: "on" | "off";
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;

@@ -50,7 +50,7 @@ export interface Charges {
   /** The inputs that the turn has read, or had, if none runs: how many, and the ids of those that jobs have sent. */
   count: number;
   jobs: readonly string[];
-  /** Of what the turn has cost, the part that is charged. */
+  /** The part of what the turn has cost that is charged. */
   chargedUsd: number;
   /** The newest inputs of jobs: what each has cost, and how often the model was called for it. */
   inputs: readonly { messageId: string; usd: number; calls: number }[];

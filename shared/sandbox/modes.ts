@@ -32,7 +32,7 @@ const sandboxSchema = z.object({
   /** For `workspace`: paths that a person has named. */
   reads: z.array(z.string()).default([]),
   writes: z.array(z.string()).default([]),
-  /** Of `workspace`: `off` if the commands of our own engine are to reach no network. */
+  /** For `workspace`: `off` if the commands of our own engine are to reach no network. */
   network: z.enum(["on", "off"]).optional(),
 });
 
