@@ -4,9 +4,10 @@
  */
 import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, knownDiscordId, type ThreadId, type ThreadName } from "../../shared/ids.ts";
-import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { findDiscordId } from "../../shared/principal.ts";
+import { retry } from "../../shared/retry.ts";
 import { homeText, linkText, threadTitle } from "../content/texts.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
@@ -83,15 +84,11 @@ export class Homes {
 
   async #makeUntilItWorks(threadId: ThreadId): Promise<void> {
     const { signal, log } = this.#options;
-    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      try {
-        return await this.#queue.run("make", () => this.#make(threadId));
-      } catch (error) {
-        if (error instanceof AppError && error.code === "not_found") return; // it is gone
-        log.warn({ threadId, err: error }, "could not make a thread's Discord thread; trying again");
-        await pause(waitMs, signal);
-      }
-    }
+    const how = { firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, signal };
+    const make = () => this.#queue.run("make", () => this.#make(threadId)).catch(ifGone);
+    await retry(how, make, (error) => {
+      log.warn({ threadId, err: error }, "could not make a thread's Discord thread; trying again");
+    });
   }
 
   async #make(ownId: ThreadId): Promise<void> {
@@ -183,4 +180,9 @@ export class Homes {
       throw error;
     }
   }
+}
+
+/** The thread is gone, and wants no Discord thread any more. */
+function ifGone(error: unknown): void {
+  if (!(error instanceof AppError && error.code === "not_found")) throw error;
 }

@@ -1,7 +1,8 @@
 /** Says in the channels what agents want said there: each message once, in its order, whatever is killed meanwhile. */
 import { snowflakeSchema } from "../../shared/ids.ts";
-import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { retry } from "../../shared/retry.ts";
 import { MAX_LISTED_SPOKEN, type Spoken } from "../../shared/voice-api.ts";
 import type { VoiceClient } from "../../shared/voice-client.ts";
 import { inline } from "../content/transcript/inline.ts";
@@ -83,15 +84,15 @@ export class Speaker {
 
   async #sayUntilItWorks(message: Spoken): Promise<void> {
     const { signal, log } = this.#options;
-    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      try {
-        return await this.#say(message);
-      } catch (error) {
-        if (signal.aborted) return; // the next start says it
-        log.warn({ spokenId: message.id, err: error }, "what an agent wants said waits");
-        await pause(waitMs, signal);
-      }
-    }
+    const how = { firstMs: FIRST_WAIT_MS, longestMs: LONGEST_WAIT_MS, signal };
+    await retry(
+      how,
+      () => this.#say(message),
+      (error) => {
+        // The next start says it.
+        if (!signal.aborted) log.warn({ spokenId: message.id, err: error }, "what an agent wants said waits");
+      },
+    );
   }
 
   async #say({ id, threadId, channelId, state, text, files, isSilent, replyTo }: Spoken): Promise<void> {

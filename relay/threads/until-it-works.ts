@@ -1,6 +1,6 @@
 /** Tries until it works: Discord and the sidecar may be away when the relay starts, and come back. */
-import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { retry } from "../../shared/retry.ts";
 
 const MAX_BACKOFF_MS = 5_000;
 
@@ -22,15 +22,9 @@ export async function untilItWorks<T>(
   { what, log, signal, findProblem }: UntilItWorksOptions,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
-  for (let waitMs = 500; !signal.aborted; waitMs = Math.min(waitMs * 2, MAX_BACKOFF_MS)) {
-    try {
-      return await work();
-    } catch (error) {
-      const problem = findProblem?.(error);
-      if (problem !== undefined) throw new Error(problem, { cause: error });
-      log.warn({ err: error, waitMs }, `could not ${what}; trying again`);
-      await pause(waitMs, signal);
-    }
-  }
-  return undefined;
+  return retry({ firstMs: 500, longestMs: MAX_BACKOFF_MS, signal }, work, (error, waitMs) => {
+    const problem = findProblem?.(error);
+    if (problem !== undefined) throw new Error(problem, { cause: error });
+    log.warn({ err: error, waitMs }, `could not ${what}; trying again`);
+  });
 }

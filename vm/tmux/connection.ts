@@ -1,7 +1,7 @@
 /** The connection to our tmux server: made, kept, made again; every command goes through it. */
 import { AppError } from "../../shared/errors.ts";
-import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { retry } from "../../shared/retry.ts";
 import { ControlClient, ifRefused, TmuxUnavailable } from "./control-client.ts";
 import { quoteCommand } from "./protocol.ts";
 import {
@@ -205,15 +205,12 @@ export class TmuxConnection {
   }
 
   async #reconnect(): Promise<void> {
-    for (let waitMs = 50; !this.#stop.signal.aborted; waitMs = Math.min(waitMs * 2, 2_000)) {
-      try {
-        await this.#connect();
-        this.#log.info("tmux is back");
-        return;
-      } catch (error) {
-        this.#log.warn({ err: error }, "tmux does not come up yet");
-        await pause(waitMs, this.#stop.signal);
-      }
-    }
+    const connect = async () => {
+      await this.#connect();
+      this.#log.info("tmux is back");
+    };
+    await retry({ firstMs: 50, longestMs: 2_000, signal: this.#stop.signal }, connect, (error) => {
+      this.#log.warn({ err: error }, "tmux does not come up yet");
+    });
   }
 }
