@@ -9,6 +9,7 @@ import { AsksPanel } from "./asks-panel.ts";
 import { Composer } from "./composer.ts";
 import { Feed, type News } from "./feed.ts";
 import { drawRow } from "./row-view.ts";
+import { SourceFilter } from "./source-filter.ts";
 import type { Row } from "./story.ts";
 import { type Block, Transcript } from "./transcript.ts";
 import { VirtualList } from "./virtual-list.ts";
@@ -38,6 +39,7 @@ export class Conversation {
   readonly #list: VirtualList<Row, Block>;
   readonly #asks: AsksPanel;
   readonly #composer: Composer;
+  readonly #sources: SourceFilter;
   readonly #opened = new Set<number>();
   #turnId: string | undefined;
   /** The newest turn whose files can be put back. */
@@ -54,6 +56,7 @@ export class Conversation {
     const { threadId } = options;
     const read = (since: number, limit: number) => readTranscript(threadId, { since, limit });
     this.#transcript = new Transcript(read, () => this.#list.update());
+    this.#sources = new SourceFilter(() => this.#showSources());
     this.#list = new VirtualList({
       scroller: find("#transcript"),
       canvas: find("#rows"),
@@ -61,7 +64,10 @@ export class Conversation {
       guessSection: (block) => this.#guessBlock(block),
       guessRow,
       draw: (row) =>
-        drawRow(row, { threadId, opened: this.#opened, onToggle: (toggled) => this.#toggle(toggled) }),
+        drawRow(row, {
+          ...{ threadId, opened: this.#opened, sourceOf: this.#sources.sourceOf },
+          onToggle: (toggled) => this.#toggle(toggled),
+        }),
       onLook: (first, last) => this.#transcript.want(first, last),
       onFollow: () => this.#showNewest(),
     });
@@ -105,6 +111,7 @@ export class Conversation {
     this.#isClosed = true;
     this.#feed.close();
     this.#asks.close();
+    this.#sources.close();
     this.#composer.leave();
     this.#list.dispose();
     this.#showLive(null);
@@ -123,6 +130,7 @@ export class Conversation {
     }
     if (live?.turnId !== undefined) this.#turnId = live.turnId;
     this.#asks.read(events);
+    this.#sources.read(events);
     const hasAskNews = events.some(({ type }) => ASK_EVENTS.includes(type));
     if (isCurrent && (!this.#hasBegun || hasAskNews || status !== wasAt)) void this.#asks.refresh();
     if (isCurrent && this.#hasBegun) announce(events);
@@ -133,6 +141,11 @@ export class Conversation {
     this.#showControls();
     this.#list.update();
     this.#options.onNews(news);
+  }
+
+  #showSources(): void {
+    this.#transcript.show(this.#sources.isShown);
+    this.#list.toEnd();
   }
 
   #toggle(row: Row): void {
@@ -151,7 +164,7 @@ export class Conversation {
 
   #measure(): number | undefined {
     const newest = this.#transcript.blocks.at(-1);
-    const rows = newest?.rows?.filter(({ isHidden }) => !isHidden) ?? [];
+    const rows = newest?.rows?.filter(({ isHidden, isOut }) => !isHidden && !isOut) ?? [];
     const drawn = rows.filter((row) => row.heightPx !== undefined);
     if (!newest || drawn.length < 5) return undefined;
     const averagePx = drawn.reduce((sum, { heightPx = 0 }) => sum + heightPx, 0) / drawn.length;

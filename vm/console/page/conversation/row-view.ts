@@ -14,6 +14,7 @@ import { describeDecision, type Response } from "./decision.ts";
 import { formatDuration } from "./format.ts";
 import { cutTexts } from "./long-text.ts";
 import { renderMarkdown } from "./markdown.ts";
+import type { SourceKind } from "./sources.ts";
 import { drawStep } from "./step-view.ts";
 import type { Row } from "./story.ts";
 
@@ -22,12 +23,16 @@ export interface RowContext {
   /** Rows that somebody has opened, by their event. */
   opened: ReadonlySet<number>;
   onToggle: (row: Row) => void;
+  /** Of a stream with several sources: whose the event is. */
+  sourceOf: (event: ThreadEvent) => SourceKind | undefined;
 }
 
 export function drawRow(row: Row, context: RowContext): HTMLElement {
   const { event, ending, seq } = row;
   const element = make("article", `row ${event.type}`, drawContent(row, context));
   element.dataset["seq"] = String(seq);
+  const source = context.sourceOf(event);
+  if (source !== undefined) element.dataset["source"] = source;
   if (ending) element.dataset["ending"] = String(ending.seq);
   if ("parentToolCallId" in event && event.parentToolCallId !== undefined) element.classList.add("inner");
   element.title = new Date(event.ts).toLocaleString();
@@ -60,6 +65,8 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
       return drawEnd(event, row.rest);
     case "failure":
       return [remark(`The agent can't go on. ${cleanLines(event.message)}`, "bad")];
+    case "voice_message":
+      return drawSaid(event);
     case "message_sent":
       return [remark(`To #${event.number ?? "?"}: ${cleanLines(event.text)}`)];
     case "file_sent":
@@ -88,14 +95,31 @@ function drawPlain(event: ThreadEvent): HTMLElement | undefined {
   return remark(`${cleanLine(plain.title)}${words}`, plain.severity === "info" ? "" : "bad");
 }
 
-function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message">, threadId: string) {
-  const time = new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+/** An agent that hears several sources knows each by its handle. */
+function drawMessage(
+  { source, handle, content, ts, when, blobs }: EventOf<"user_message">,
+  threadId: string,
+): HTMLElement[] {
   const waits = when === "next_turn" ? " · for the next turn" : "";
-  const head = `${nameOf(source)} · ${time}${waits}`;
+  const who = handle === undefined ? nameOf(source) : cleanLine(handle);
+  const head = `${who} · ${timeOf(ts)}${waits}`;
   return [
     make("p", "who", [head]),
     make("div", "words", [textOf(content)]),
     ...cutTexts(threadId, blobs ? { blobs } : {}),
+  ];
+}
+
+function timeOf(ts: string): string {
+  return new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+}
+
+/** What it says with a tool is all that others read of it. */
+function drawSaid({ address, text, files = [], ts }: EventOf<"voice_message">): HTMLElement[] {
+  const names = files.map((name) => `\n[file ${cleanLine(name)}]`).join("");
+  return [
+    make("p", "who", [`to ${cleanLine(address)} · ${timeOf(ts)}`]),
+    make("div", "words", [`${cleanLines(text)}${names}`]),
   ];
 }
 
@@ -209,6 +233,10 @@ function describe(event: ThreadEvent): string {
       return `Mode ${cleanLine(event.modeId)}${by}`;
     case "config_update":
       return `Model ${cleanLine(event.model ?? "")}${by}`;
+    case "voice_unanswered":
+      return event.messageIds.length === 1
+        ? "A message was read, and not answered"
+        : `${event.messageIds.length} messages were read, and not answered`;
     case "turn_changes":
       return changesText(event);
     case "undo":

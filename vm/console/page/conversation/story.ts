@@ -15,6 +15,8 @@ export interface Row {
   ending: Ending | undefined;
   /** A result or decision that its call's or ask's row shows. */
   isHidden: boolean;
+  /** Of another source than the one that is looked at. */
+  isOut: boolean;
   /** Whether a call or an ask without an ending may still get one. */
   isOpen: boolean;
   /** On the row of a turn's end: why the turn was cut off, if nothing broke. */
@@ -49,6 +51,7 @@ export class Story {
         event,
         ending: undefined,
         isHidden: false,
+        isOut: false,
         isOpen: false,
         rest: event.type === "turn_end" && event.usageLimit ? "provider" : undefined,
         version: 0,
@@ -188,6 +191,8 @@ export function isTold(event: ThreadEvent): boolean {
     case "thread_ended":
     case "failure":
     case "message_sent":
+    case "voice_message":
+    case "voice_unanswered":
     case "file_sent":
     case "memory_write":
       return true;

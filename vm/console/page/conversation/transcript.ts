@@ -42,6 +42,7 @@ export class Transcript {
   /** What is in sight now. */
   #wanted: readonly Block[] = [];
   #loadCount = 0;
+  #isShown: (event: ThreadEvent) => boolean = () => true;
 
   /** @param onLoad a block was loaded, or could not be. */
   constructor(read: RangeReader, onLoad: () => void) {
@@ -76,13 +77,24 @@ export class Transcript {
     if (first) first.isExact = true;
   }
 
+  /** Leaves out all events of which this is not true, of parts that are loaded later too. */
+  show(isShown: (event: ThreadEvent) => boolean): void {
+    this.#isShown = isShown;
+    for (const { rows = [] } of this.#blocks) this.#sift(rows);
+  }
+
+  #sift(rows: readonly Row[]): readonly Row[] {
+    for (const row of rows) row.isOut = !this.#isShown(row.event);
+    return rows;
+  }
+
   /** News: whole lines that begin where the transcript ended so far. @returns their events */
   append(lines: string, offset: number): ThreadEvent[] {
     const from = this.end;
     const { events, start } = parseLines(lines, { from, offset, isExact: this.#isEndExact });
     this.#moveBound(this.#blocks.at(-1), start);
     if (events.length === 0 && offset === start) return events;
-    const rows = this.#story.add(events);
+    const rows = this.#sift(this.#story.add(events));
     const last = this.#blocks.at(-1);
     if (last?.rows && offset - last.from <= BLOCK_BYTES) {
       last.rows = [...last.rows, ...rows];
@@ -166,7 +178,12 @@ export class Transcript {
     }
     const isWhole = this.#blocks[at + 1]?.from === offset || offset >= end;
     if (!isWhole) this.#blocks.splice(at + 1, 0, { ...newBlock(offset, end), isExact: true });
-    Object.assign(block, { from: start, to: offset, isExact: true, rows: this.#story.add(events) });
+    Object.assign(block, {
+      from: start,
+      to: offset,
+      isExact: true,
+      rows: this.#sift(this.#story.add(events)),
+    });
     note(block, events);
     this.#blocks.splice(at, 0, ...head);
     this.#blocks = this.#blocks.filter(({ from, to }) => from < to);
@@ -181,7 +198,7 @@ export class Transcript {
   #forget(block: Block): void {
     this.#story.forget(block.rows ?? []);
     block.heightPx = (block.rows ?? []).reduce(
-      (sum, row) => sum + (row.isHidden ? 0 : (row.heightPx ?? 0)),
+      (sum, row) => sum + (row.isHidden || row.isOut ? 0 : (row.heightPx ?? 0)),
       0,
     );
     block.rows = undefined;

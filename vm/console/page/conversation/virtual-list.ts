@@ -5,6 +5,8 @@
 export interface ListRow {
   readonly seq: number;
   isHidden: boolean;
+  /** Left out, as long as something else is looked for. */
+  isOut: boolean;
   version: number;
   heightPx: number | undefined;
 }
@@ -138,7 +140,7 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
   }
 
   #heightOf(row: R): number {
-    return row.isHidden ? 0 : (row.heightPx ?? this.#options.guessRow(row));
+    return row.isHidden || row.isOut ? 0 : (row.heightPx ?? this.#options.guessRow(row));
   }
 
   /** @returns the height of all. */
@@ -169,7 +171,8 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
       let { topPx } = placed;
       for (const row of placed.section.rows ?? []) {
         const heightPx = this.#heightOf(row);
-        if (!row.isHidden && this.#isInSight({ topPx, heightPx })) rows.push({ row, topPx, heightPx });
+        if (!row.isHidden && !row.isOut && this.#isInSight({ topPx, heightPx }))
+          rows.push({ row, topPx, heightPx });
         topPx += heightPx;
       }
     }
