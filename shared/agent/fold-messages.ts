@@ -50,7 +50,11 @@ function foldUserMessage(fold: ThreadFold, event: EventOf<"user_message">): Thre
   if (event.held) return holdMessage(fold, message);
   const taken = { ...fold, hops: hopsAfter(fold, event), messages: [...fold.messages, message] };
   // What failed, or was stopped, another agent does not set going again.
-  if (parsePrincipal(event.source).kind === "thread") return taken;
+  if (parsePrincipal(event.source).kind === "thread") {
+    // A stop ends a room's round. It may have found a member that waited for a place; the next round sets that going again.
+    const isRooms = /^room(\/|$)/.test(event.handle ?? "");
+    return isRooms && fold.stoppedAt === "place" ? { ...taken, stoppedAt: null } : taken;
+  }
   // A person who writes wants it to go on: what failed is tried again.
   const cutOffs = { count: 0, at: fold.cutOffs.at && event.ts };
   return { ...taken, failure: null, stoppedAt: null, cutOffs };
