@@ -288,7 +288,7 @@ function stateOf(thread: Thread | null): string {
   return `${thread?.status} ${thread?.activeAt}`;
 }
 
-/** Whoever has the right answers whether a job is still wanted. */
+/** Asks those who have the right whether a job is still wanted. */
 function newsButtons({ kind, job: name }: JobNews): Post["buttons"] {
   if (kind !== "asks") return [];
   return [

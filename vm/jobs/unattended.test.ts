@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** So many days go by, in each of which the job runs and people are asked if need be. */
+/** Lets this many days go by, in each of which the job runs and people are asked if need be. */
 async function days(count: number): Promise<void> {
   const unattended = new Unattended({
     ...{ store: world.store, news: world.news, now: () => world.nowMs, log: createLog("vm", "silent") },

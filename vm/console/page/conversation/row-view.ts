@@ -23,7 +23,7 @@ export interface RowContext {
   /** Rows that somebody has opened, by their event. */
   opened: ReadonlySet<number>;
   onToggle: (row: Row) => void;
-  /** Of a stream with several sources: whose the event is. */
+  /** Tells whose an event is in a stream with several sources. */
   sourceOf: (event: ThreadEvent) => SourceKind | undefined;
 }
 

@@ -6,7 +6,7 @@ export const SOURCE_KINDS = ["people", "jobs", "hooks", "threads"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /**
- * Of an input who it is from, of a message of the agent whom it is to; undefined of all that is its own work.
+ * Tells who an input is from, or whom a message of the agent is to; undefined for all that is its own work.
  * @param isHook whether a job begins with a request from outside
  */
 export function sourceKindOf(event: ThreadEvent, isHook: (job: string) => boolean): SourceKind | undefined {

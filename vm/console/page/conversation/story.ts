@@ -15,7 +15,7 @@ export interface Row {
   ending: Ending | undefined;
   /** A result or decision that its call's or ask's row shows. */
   isHidden: boolean;
-  /** Of another source than the one that is looked at. */
+  /** The event is of another source than the one that is looked at. */
   isOut: boolean;
   /** Whether a call or an ask without an ending may still get one. */
   isOpen: boolean;
