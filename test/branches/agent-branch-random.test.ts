@@ -258,7 +258,7 @@ async function takeUp(child: Talker): Promise<void> {
   if (isSeeded) seen.seeded++;
   else {
     seen.forked++;
-    // Few are written to, and often. What a seeded model says is the old scripts over again.
+    // Few are written to, and often.
     child.isParent = alive().length < PARENTS || random() < 0.3;
   }
   const parents = alive();

@@ -129,13 +129,12 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     const question = await untilMessage(threadId, "This agent was ended");
     press(question, "Go on here");
     await untilMessage(threadId, "It goes on here");
-    // What the model is told of the old conversation holds its script too: that is what it says first.
-    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1"]);
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-2"]);
     expect((await untilStatus(all.sidecar, threadId, "idle")).origin).toMatchObject({ threadId });
     await all.stopRelay();
     await all.startRelay();
     say(threadId, "m-3", { text: "t-3" });
-    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1", "m-3", "t-2"]);
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-2", "m-3", "t-3"]);
     expect(messages(threadId).filter(({ content }) => content.includes("It goes on here"))).toHaveLength(1);
   });
 
@@ -146,8 +145,8 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     for (let presses = 0; presses < 2; presses++) press(question, "Start a new one that knows this");
     const { content } = await untilMessage(threadId, "It goes on in <#");
     const heir = linkIn({ content }) ?? "";
-    await untilMessage(heir, "t-1");
-    await untilHeard(heir, ["m-1", "t-1", "m-2", "t-1"]);
+    await untilMessage(heir, "t-2");
+    await untilHeard(heir, ["m-1", "t-1", "m-2", "t-2"]);
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "killed" });
     const threads = await all.sidecar.client.listThreads({ status: "all" });
     expect(threads.filter(({ origin }) => origin?.threadId === threadId)).toHaveLength(1);
@@ -190,7 +189,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     await untilValue(
       "what was said",
       () => heardBy(all.sidecar, "from-shell"),
-      (heard) => `${heard}` === "m-1,t-1,m-2,t-1",
+      (heard) => `${heard}` === "m-1,t-1,m-2,t-2",
     );
     expect(await client.getThread(home)).toMatchObject({
       threadId: "from-shell",
@@ -213,7 +212,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     expect(asked).toHaveLength(1);
     const [question] = asked;
     if (question) press(question, "Go on here");
-    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1"]);
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-2"]);
   });
 
   test("one that is locked: Go on here unlocks it", async () => {

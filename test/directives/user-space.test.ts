@@ -57,10 +57,11 @@ test("a child and a branch work in their parent's, and a child in no other", asy
   await untilStatus(sidecar, "twig", "idle");
   expect(readFileSync(join(spaceOf("head"), "branched"), "utf8").trim()).toBe(spaceOf("head"));
   expect(existsSync(spaceOf("twig"))).toBe(false);
-  // One that only knows the conversation works where its maker says; the stand-in does again what it knows.
+  // One that only knows the conversation works where its maker says.
   mkdirSync(join(sidecar.reposDir, "shop"));
   const knows = { ...BYPASS, originThreadId: "head" };
-  await open("knows", "Go on.", { dir: "shop", agent: knows });
+  const goOn = script("Go on.", bash("mkdir sub"), { text: "Done." });
+  await open("knows", goOn, { dir: "shop", agent: knows });
   await until("its directory", () => existsSync(join(sidecar.reposDir, "shop", "sub")));
 });
 

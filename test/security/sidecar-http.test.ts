@@ -153,7 +153,7 @@ describe("what can't be understood is answered in JSON", () => {
 
   test("every wrong field is named at once", async () => {
     const agent = { modle: "x", limits: { usd: 2 } };
-    const body = { threadId: "a b", type: "shell", dir: "", cols: 1, extra: true, agent, __proto__: {} };
+    const body = { threadId: "a b", type: "Shell", dir: "", cols: 1, extra: true, agent, __proto__: {} };
     const reply = await call("post", "/thread/create").send(body);
     expect(reply.status).toBe(400);
     for (const field of [
