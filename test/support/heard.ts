@@ -7,10 +7,10 @@ import type { TestSidecar } from "./sidecar.ts";
 
 type Side = Pick<TestSidecar, "stateDir" | "folders">;
 
-/** The words like `m-12` and `t-3`, in the order in which the model had them; scripts are left out. */
+/** The words like `m-12` and `t-3`, in the order in which the model had them; scripts and titles are left out. */
 export function heardBy(side: Side, threadId: string): string[] {
   return textsHeardBy(side, threadId).flatMap(
-    (text) => withoutScripts(text).match(/\b[mt]-[\w-]*\d\b/g) ?? [],
+    (text) => withoutOthers(withoutScripts(text)).match(/\b[mt]-[\w-]*\d\b/g) ?? [],
   );
 }
 
@@ -43,6 +43,11 @@ export function sessionOf(stateDir: string, threadId: string): string | undefine
     .slice(0, -1)
     .flatMap((line) => parseEvent(line) ?? []);
   return events.flatMap((event) => (event.type === "engine_start" ? [event.sessionId] : [])).at(-1);
+}
+
+/** News of the others in its directory ends a text. Their titles are words that those others were told. */
+function withoutOthers(text: string): string {
+  return text.replace(/\[threadmux: you are [^\]]*other agents that work in this directory[\s\S]*$/, "");
 }
 
 /** A script is one line of JSON up to the text's next line. */
