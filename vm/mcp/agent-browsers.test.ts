@@ -18,9 +18,9 @@ const thread = (threadId: string, createdBy: Principal) => ({
   isMade: true,
 });
 
-test("half an hour without use", () => {
+test("half an hour without use, and one whose agent is gone at once", async () => {
   const killed: ThreadId[] = [];
-  const usedAt: Record<string, number> = { old: 0, used: HOUR_MS - 60_000, ours: 0 };
+  const usedAt: Record<string, number> = { old: 0, used: HOUR_MS - 60_000, left: HOUR_MS, ours: 0 };
   const browsers = new AgentBrowsers({
     store: {
       threads: {
@@ -28,8 +28,10 @@ test("half an hour without use", () => {
           thread("old", threadPrincipal("a")),
           thread("used", threadPrincipal("b")),
           thread("ours", OWNER),
+          thread("left", threadPrincipal("gone")),
           thread("child", threadPrincipal("a")),
         ],
+        find: (threadId: ThreadId) => (threadId === "gone" ? undefined : { status: "idle" }),
       },
     },
     browserFolders: {
@@ -42,9 +44,10 @@ test("half an hour without use", () => {
   } as unknown as AgentBrowsersOptions);
   expect(browsers.listOf([knownThreadId.parse("a"), knownThreadId.parse("b")])).toEqual(["old", "used"]);
   browsers.start();
+  await vi.waitFor(() => expect(killed).toEqual(["old", "left"]));
   vi.advanceTimersByTime(60_000);
-  expect(killed).toEqual(["old"]);
+  await vi.waitFor(() => expect(killed).toEqual(["old", "left", "old", "left"]));
   browsers.close();
   vi.advanceTimersByTime(600_000);
-  expect(killed).toEqual(["old"]);
+  expect(killed).toHaveLength(4);
 });

@@ -62,8 +62,12 @@ export class AgentBrowsers {
 
   /** Ends browsers of agents that are over, now too: an earlier sidecar may have died before. And those that nobody uses. */
   start(): void {
-    void this.#sweep();
-    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+    const sweep = () =>
+      void this.#sweep().catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, "could not look for browsers that nobody uses; trying again");
+      });
+    sweep();
+    this.#timer = setInterval(sweep, SWEEP_MS).unref();
   }
 
   close(): void {
