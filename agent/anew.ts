@@ -50,7 +50,7 @@ export function toldConversation(
   return hasTaken ? found : NO_CONVERSATION;
 }
 
-/** What people are told, if a conversation is begun anew. */
+/** The notice to people that a conversation was begun anew, and why. */
 export function anewNotice(anew: NonNullable<Launch["anew"]>) {
   // The person who handed it over was told so.
   if (anew === "handed_over") return [];

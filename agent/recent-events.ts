@@ -1,4 +1,4 @@
-/** What a new conversation is told of an old one is taken from the end of the transcript, however long that is. */
+/** Reads from the end of the transcript, however long it is, all that a new conversation is told of an old one. */
 import type { ThreadEvent } from "../shared/agent/events.ts";
 import { findEvent } from "../shared/agent/find-event.ts";
 import { linesBack } from "./folder/lines-back.ts";

@@ -1,6 +1,6 @@
 /**
- * What a new conversation is told of an old one, if the engine can't, or shall not, go on with it: the transcript is the
- * truth. Pure.
+ * Tells a new conversation of an old one with which the engine can't, or shall not, go on: the transcript is the truth.
+ * Pure.
  */
 import type { ThreadEvent } from "../shared/agent/events.ts";
 import { conversationOf, type Said } from "./core/conversation.ts";

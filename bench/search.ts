@@ -19,9 +19,9 @@ const WORDS_A_LINE = 12;
 
 export interface SearchOptions {
   transcripts: number;
-  /** Of each transcript. */
+  /** The lines of one transcript. */
   lines: number;
-  /** Of them, those whose lines are indexed while keys are measured. */
+  /** So many of the transcripts are indexed while keys are measured. */
   first: number;
   keys: number;
   warmUp: number;

@@ -7,7 +7,7 @@ import type { JobsFold, ThreadFold } from "./fold-types.ts";
 const MAX_MADE = 20;
 const MAX_CALLS = 20;
 
-/** As engines call them. */
+/** The tools' names, as engines call them. */
 const JOB_TOOL = /(?:^|_)job_(add|remove)$/;
 const inputSchema = z.object({ name: z.string().max(40) });
 

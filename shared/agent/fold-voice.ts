@@ -10,7 +10,7 @@ import type { ThreadFold, VoiceFold, WaitingMessage } from "./fold-types.ts";
 const MAX_OWED = 500;
 const MAX_CALLS = 100;
 
-/** As engines call them. */
+/** The tools' names, as engines call them. */
 const SPEAKING = /(^|_)(message|done)$/;
 
 const NONE: VoiceFold = { owed: [], calls: [], said: [], heldIds: [] };

@@ -4,7 +4,7 @@
  */
 import type { ThreadEvent } from "./events.ts";
 
-/** As the event has it: a face cleans it, and cuts it to what it has room for. */
+/** The text as the event has it: a face cleans it, and cuts it to what it has room for. */
 export interface PlainRemark {
   title: string;
   /** Empty if there is no more to say. */

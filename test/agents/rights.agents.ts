@@ -65,7 +65,7 @@ test("an answer that nobody sent ends the program, and is said", async () => {
   expect(thread.engineProcesses()).toEqual([]);
 });
 
-/** As a command of the agent's does that has found the engine's descriptors. */
+/** Lines that a command of the agent's could write once it has found the engine's descriptors. */
 const FORGED: Record<
   string,
   (call: string, requestId: string) => { file: "input" | "output"; line: object }

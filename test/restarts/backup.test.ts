@@ -69,7 +69,7 @@ function rowsOf(stateDir: string): Record<string, Row[]> {
   }
 }
 
-/** As they are in another folder: the processes by these markers are the original's. */
+/** A copy in another folder has markers of its own: the processes by the old ones are the original's. */
 function withoutMarkers(rows: Record<string, Row[]>): Record<string, Row[]> {
   return { ...rows, threads: rows["threads"]?.map(({ marker: _, ...row }) => row) ?? [] };
 }

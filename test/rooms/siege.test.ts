@@ -9,7 +9,7 @@ import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
 let sidecar: SpawnedSidecar | undefined;
 afterEach(() => sidecar?.close());
 
-/** Of each protocol in each piece, which has a sidecar of its own. In the long form 100 in all. */
+/** Each piece has so many rooms of each protocol, and a sidecar of its own. The long form has 100 of each in all. */
 const ROOMS = inFull(4, 2);
 const PIECES = Number(process.env["PIECES"] ?? inFull(25, 1));
 const SEED = Number(process.env["SEED"] ?? 7);

@@ -37,7 +37,7 @@ export type VoiceVictim = "runner" | "engine" | "sidecar" | "relay";
 
 export interface VoiceChaosOptions {
   sidecar: SpawnedSidecar;
-  /** Of the hook's door. */
+  /** The address of the hook's door. */
   hookUrl: string;
   relay: RelayProcess;
   discord: LocalDiscord;

@@ -17,7 +17,7 @@ import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/s
 import { until } from "../support/wait.ts";
 
 const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9));
-/** Of people, and of names of files, through the sidecar's own doors. */
+/** The texts are people's, and names of files, and go in by the sidecar's own doors. */
 const WRITTEN = inFull(334, 60);
 /** In all, also those that are only rendered. */
 const OF_HOOKS = 332;

@@ -139,7 +139,7 @@ test(`${TURNS} turns with inputs of three channels: each message is where its ca
   for (const { place, content, replyTo } of said) {
     const [, n, to = ""] = /^r(\d+) for (\S+)$/.exec(content) ?? [];
     const [where, who] = to.replace("discord:#", "").split("/");
-    // Whoever has never written there has no message that it could stand below.
+    // Somebody who has never written there has no message that it could stand below.
     const isBelow = known[Number(n)]?.has(`${where}/${who}`) || replyTo !== undefined;
     const wanted = [content, where, isBelow ? who : undefined];
     expect([content, place, replyTo?.author], `seed ${SEED}`).toEqual(wanted);

@@ -113,7 +113,7 @@ export class Loop {
     turn.news = verdict?.text;
   }
 
-  /** What a summary leaves out is told by the runner, before the model is called for the first time after it. */
+  /** The runner tells all that a summary leaves out, before the model is called for the first time after it. */
   async #hearWhatIsOpen(turn: Turn): Promise<void> {
     const { news } = turn;
     await this.#endRound(turn);
